@@ -121,6 +121,9 @@ class PlayedDevice:
     def begin_capture(self, stream: Stream) -> RecordedCapture:
         return RecordedCapture()
 
+    def write_at_once(self, address: int, data: bytes) -> None:
+        ctypes.memmove(address, data, len(data))
+
     def describe_tiles(self, tiles: Tiled) -> None: ...
 
     def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CpuFunction, ...]:

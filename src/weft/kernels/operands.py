@@ -384,8 +384,7 @@ def maker(first: Operand, shape: Shape, dtype: DType) -> Make:
         return lambda context: context.enqueue_create_buffer(dtype, _size(shape)).tensor(layout)
     library: Any = sys.modules.get(_library(like))
     if library is not None and library.__name__ == "torch":
-        kind, device, empty = getattr(library, dtype.name), like.device, library.empty
-        return lambda context: empty(shape, dtype=kind, device=device)
+        return _torch_maker(library, like, shape, getattr(library, dtype.name))
     if library is not None and library.__name__ == "cupy":
 
         def make_cupy(context: DeviceContext) -> Any:
@@ -398,6 +397,22 @@ def maker(first: Operand, shape: Shape, dtype: DType) -> Make:
     same = dtype is first.dtype and isinstance(like, np.ndarray)
     kind = cast("Any", like).dtype if same else dtype.numpy
     return lambda context: np.empty(shape, kind)
+
+
+def _torch_maker(torch: Any, like: Any, shape: Shape, kind: Any) -> Make:
+    empty, device, guards = torch.empty, like.device, getattr(torch._C, "_dynamo", None)
+    # what code of torch.compile allocates by, on the current device: in a quarter of the time
+    quick: Any = getattr(getattr(guards, "guards", None), "_empty_strided_cuda", None)
+    if quick is None or not like.is_cuda:
+        return lambda context: empty(shape, dtype=kind, device=device)
+    current, index, strides = torch._C._cuda_getDevice, like.get_device(), row_major(shape)
+
+    def make(context: DeviceContext) -> Any:
+        if current() == index:
+            return quick(shape, strides, kind)
+        return empty(shape, dtype=kind, device=device)
+
+    return make
 
 
 @lru_cache(1024)

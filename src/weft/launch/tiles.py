@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _CHUNK = 16
 _MOST_KNOWN = 1024
+_BYTES, _TOGETHER = 128, 64
+"""Of a descriptor, and descriptors for which memory is allocated together."""
+_rooms = threading.Lock()
 _MOST_AXES, _WIDEST, _LONGEST, _FARTHEST = 5, 256, 1 << 32, 1 << 40
 
 
@@ -43,6 +46,8 @@ class MakesTiles(BaseContext):
 
     _known: dict[Tiled, Any] | None = None
     """Descriptors that were made: one says where memory lies, so it serves whatever lies there again."""
+    _left: list[Descriptors] | None = None
+    """Room for more."""
 
     def create_tma_tile(
         self,
@@ -74,15 +79,10 @@ class MakesTiles(BaseContext):
 
     def descriptor_of(self, tiles: Tiled) -> Any:
         """The buffer in which the hardware reads what tiles are: made once for what lies at one place."""
-        import numpy as np  # here, since few programs ask for it
-
         found = None if self._known is None else self._known.get(tiles)
         if found is None:
-            words = self.device.describe_tiles(tiles) or bytes(128)
-            made = self.enqueue_create_buffer(DType.uint64, len(words) // 8)
-            found = Descriptors(self, made.dtype, made.allocation, made.address, len(made))
-            self.enqueue_copy(dst=found, src=np.frombuffer(words, np.uint64))
-            self.stream.synchronize()  # launches on other streams take it too
+            found = self._new_descriptor()
+            self.device.write_at_once(found.address, self.device.describe_tiles(tiles) or bytes(_BYTES))
             if self.leaks is None:
                 if self._known is None or len(self._known) >= _MOST_KNOWN:
                     self._known = {}
@@ -90,6 +90,17 @@ class MakesTiles(BaseContext):
         if asked.tiles is not None:
             asked.tiles[found.address] = tiles, found
         return found
+
+    def _new_descriptor(self) -> Descriptors:
+        """Room for a descriptor that nobody has used: memory for many is allocated together."""
+        with _rooms:
+            if not self._left:
+                count = 1 if self.leaks is not None else _TOGETHER
+                made: DeviceBuffer[Any] = self.enqueue_create_buffer(DType.uint64, count * _BYTES // 8)
+                places = range(made.address, made.address + count * _BYTES, _BYTES)
+                parts = [Descriptors(self, made.dtype, made.allocation, at, _BYTES // 8) for at in places]
+                self._left = parts
+            return self._left.pop()
 
 
 def described(tensor: LayoutTensor[Any], box: tuple[int, ...], swizzle: TensorMapSwizzle) -> Tiled:

@@ -439,6 +439,10 @@ class Device(Protocol):
         """Record work from now on, in place of what would go to this stream first of all."""
         ...
 
+    def write_at_once(self, address: int, data: bytes) -> None:
+        """Write to device memory that no queued work uses; it waits for none, and no capture has it."""
+        ...
+
     def describe_tiles(self, tiles: Tiled) -> bytes | None:
         """What the hardware's copies of such tiles want in memory; None where it makes none."""
         ...

@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from weft.dtype import DType
 from weft.foreign.arrays import mapping_under
@@ -22,22 +22,20 @@ from weft.tensor import Tensor
 ALIGNED = 15
 """These bits of an address are part of the key."""
 _MOST_ITEMS = 16
-Found = tuple[Any, Any]
-"""Of an argument: what the key has of it, and the address of an array, None for what is none."""
-_Reader = Callable[[Any], Found | None]
+Key = tuple[Any, ...]
+_Reader = Callable[[Any, list[Any], list[Any], list[int]], bool]
+"""Adds what the key has of an argument, as much for each of a kind, to the first list, and an array and its
+address to the others; whether the argument is told apart."""
 _Address = Callable[[Any], int]
 
 
-class Key(NamedTuple):
-    """What a call is told apart by, the arrays that it was given, and where these lie."""
+def key_of(
+    function: object, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[Key, list[Any], list[int]] | None:
+    """What a call is told apart by, the arrays that it was given, and where these lie.
 
-    key: tuple[Any, ...]
-    arrays: list[Any]
-    addresses: list[int]
-
-
-def key_of(function: object, args: tuple[Any, ...], named: Mapping[str, Any]) -> Key | None:
-    """The key of a call; None where an argument is of a kind that is not told apart."""
+    None where an argument is of a kind that is not told apart.
+    """
     parts: list[Any] = [function, len(args), *named]
     arrays: list[Any] = []
     addresses: list[int] = []
@@ -46,118 +44,117 @@ def key_of(function: object, args: tuple[Any, ...], named: Mapping[str, Any]) ->
         read = _readers.get(kind)
         if read is None:
             read = _readers[kind] = _reader_of(kind)
-        found = read(value)
-        if found is None:
+        if not read(value, parts, arrays, addresses):
             return None
-        part, address = found
-        parts.append(part)
-        if address is not None:
-            arrays.append(value)
-            addresses.append(address)
-    return Key(tuple(parts), arrays, addresses)
+    return tuple(parts), arrays, addresses
 
 
-def address_of(array: Any) -> int:
-    """Where an array lies that an operation has made."""
-    return _addresses[type(array)](array)
+def address_of(array: Any) -> _Address:
+    """What tells where arrays of this one's kind lie, which an operation makes."""
+    return _addresses[type(array)]
 
 
-def _refused(value: Any) -> None:
-    return None
+def _refused(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    return False
 
 
-def _nothing(value: Any) -> Found:
-    return None, None
+def _as_it_is(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    parts += type(value), value
+    return True
 
 
-def _as_it_is(value: Any) -> Found:
-    return (type(value), value), None
+def _float(value: float, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    parts += float, value, math.copysign(1.0, value)
+    return True
 
 
-def _float(value: float) -> Found:
-    return (float, value, math.copysign(1.0, value)), None
+def _tuple(value: tuple[Any, ...], parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    items: list[Any] = [tuple]
+    held = len(arrays)
+    whole = len(value) <= _MOST_ITEMS
+    for item in value if whole else ():
+        kind = cast("type[Any]", type(item))
+        whole = whole and _readers.get(kind, _refused)(item, items, arrays, addresses)
+    parts.append(tuple(items))
+    return whole and len(arrays) == held
 
 
-def _tuple(value: tuple[Any, ...]) -> Found | None:
-    if len(value) > _MOST_ITEMS:
-        return None
-    parts: list[Any] = [tuple]
-    for item in value:
-        found = _readers.get(cast("type[Any]", type(item)), _refused)(item)
-        if found is None or found[1] is not None:
-            return None
-        parts.append(found[0])
-    return tuple(parts), None
-
-
-def _buffer(value: DeviceBuffer[Any]) -> Found | None:
+def _buffer(value: DeviceBuffer[Any], parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
     key = value.key  # of a context and a type; None where Python is to have a look
     if key is None:
-        return None
+        return False
     address = value.address
-    return (DeviceBuffer, key, len(value), address & ALIGNED), address
+    parts += DeviceBuffer, key, len(value), address & ALIGNED
+    arrays.append(value)
+    addresses.append(address)
+    return True
 
 
-def _layout_tensor(value: LayoutTensor[Any]) -> Found | None:
+def _layout_tensor(
+    value: LayoutTensor[Any], parts: list[Any], arrays: list[Any], addresses: list[int]
+) -> bool:
     storage, layout = value.storage, value.layout
     key = getattr(storage, "key", None)
     if key is None or value.element is not None or value.edges is not None or value.swizzled is not None:
-        return None
+        return False
     address = storage.address
-    return (LayoutTensor, key, layout.shape, layout.stride, address & ALIGNED), address
+    parts += LayoutTensor, key, layout.shape, layout.stride, address & ALIGNED
+    arrays.append(value)
+    addresses.append(address)
+    return True
 
 
-def _tensor(value: Tensor[Any]) -> Found | None:
+def _tensor(value: Tensor[Any], parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
     storage: Any = value.storage
-    key = storage.key
-    if key is None:
-        return None
+    if storage.key is None:
+        return False
     address = storage.address
-    return (Tensor, key, value.shape, address & ALIGNED), address
+    parts += Tensor, storage.key, value.shape, address & ALIGNED
+    arrays.append(value)
+    addresses.append(address)
+    return True
 
 
 def _address_of_storage(value: Any) -> int:
     return value.storage.address
 
 
-_addresses: dict[type[Any], _Address] = {
-    DeviceBuffer: attrgetter("address"),
-    LayoutTensor: _address_of_storage,
-    Tensor: _address_of_storage,
-}
-
-
 def _numpy() -> tuple[_Address, _Reader]:
     import numpy as np
 
-    def address(value: Any) -> int:
+    def address_of(value: Any) -> int:
         return value.__array_interface__["data"][0]
 
-    def read(value: Any) -> Found | None:
+    def read(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
         strides = value.strides
         if (strides and min(strides) < 0) or (value.base is not None and mapping_under(value) is not None):
-            return None
-        at = address(value)
-        place = value.flags.writeable, at & ALIGNED
-        return (np.ndarray, value.shape, strides, value.dtype, place), at
+            return False
+        address = address_of(value)
+        parts += np.ndarray, value.shape, strides, value.dtype, value.flags.writeable, address & ALIGNED
+        arrays.append(value)
+        addresses.append(address)
+        return True
 
-    return address, read
+    return address_of, read
 
 
 def _torch() -> tuple[_Address, _Reader]:
     torch: Any = sys.modules["torch"]
     current = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
-    def read(tensor: Any) -> Found | None:
+    def read(tensor: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
         if current is None or not tensor.is_cuda or tensor.is_neg():
-            return None
+            return False
         try:
             address = tensor.data_ptr()
         except RuntimeError:  # a tensor of a transformation, without memory
-            return None
+            return False
         index = tensor.get_device()
-        where = index, current(index), address & ALIGNED
-        return (torch, tensor.shape, tensor.stride(), tensor.dtype, where), address
+        place = address & ALIGNED
+        parts += torch, tensor.shape, tensor.stride(), tensor.dtype, index, current(index), place
+        arrays.append(tensor)
+        addresses.append(address)
+        return True
 
     return torch.Tensor.data_ptr, read
 
@@ -166,13 +163,15 @@ def _cupy() -> tuple[_Address, _Reader]:
     cupy: Any = sys.modules["cupy"]
     current = cupy.cuda.get_current_stream
 
-    def read(array: Any) -> Found | None:
+    def read(array: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
         strides, memory = array.strides, array.data
         if strides and min(strides) < 0:
-            return None
-        address = memory.ptr
-        where = memory.device_id, current().ptr, address & ALIGNED
-        return (cupy, array.shape, strides, array.dtype, where), address
+            return False
+        address, index = memory.ptr, memory.device_id
+        parts += cupy, array.shape, strides, array.dtype, index, current().ptr, address & ALIGNED
+        arrays.append(array)
+        addresses.append(address)
+        return True
 
     return attrgetter("data.ptr"), read
 
@@ -196,11 +195,15 @@ def _reader_of(kind: type[Any]) -> _Reader:
 
 
 _readers: dict[type[Any], _Reader] = {
-    type(None): _nothing,
-    **dict.fromkeys((bool, int, str, DType), _as_it_is),
+    **dict.fromkeys((type(None), bool, int, str, DType), _as_it_is),
     float: _float,
     tuple: _tuple,
     DeviceBuffer: _buffer,
     LayoutTensor: _layout_tensor,
     Tensor: _tensor,
+}
+_addresses: dict[type[Any], _Address] = {
+    DeviceBuffer: attrgetter("address"),
+    LayoutTensor: _address_of_storage,
+    Tensor: _address_of_storage,
 }

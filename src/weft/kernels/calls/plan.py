@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from weft.kernels.calls.keys import ALIGNED, address_of
 from weft.kernels.calls.recording import Made, Recording
@@ -90,29 +90,31 @@ class Plan:
         if foreign and not shares and launched.stream.native is not None:
             self._guest = launched.stream.native.number, launched.stream
         self._holds, self._waits = foreign and shares, recording.waits
-        self._several = isinstance(result, tuple)
-        several: tuple[Any, ...] = result if self._several else (result,)
+        several = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
         returned = {*map(id, several)}
         made = [each for each in recording.results if id(each.array) in returned]
         scratch = recording.scratch + [each for each in recording.results if id(each.array) not in returned]
-        self._makers = [each.make for each in made]
+        self._makers = [(each.make, address_of(each.array)) for each in made]
         arrays = [*given, *(each.array for each in made)]
         self._result = [_place(arrays, one) for one in several]
+        self._only = None if isinstance(result, tuple) else self._result[0]
         sizes = [span.end - span.begin for span in spans]
-        self._pairs = [
+        self.pairs = [
             (i, sizes[i], j, sizes[j], relation(spans[i].begin, sizes[i], spans[j].begin, sizes[j]))
             for j in range(len(spans))
             for i in range(j)
         ]
+        """Which arrays were given, with their sizes, and how they lie to each other."""
         self._room, pieces = _joined(scratch)
+        self._room_address = address_of(scratch[0].array) if scratch else int
         self._spare: list[Any] | None = None if foreign or sum(pieces) > _MOST_KEPT else []
         places = _Places(spans, made, list(zip(scratch, pieces, strict=True)), recording.tiles)
         steps = [places.patched(each) for _, each in recording.launches]
         self._tiles = places.tiles
         written = places.written.union(self._result)
-        if any(kind == OVERLAPPING and not written.isdisjoint((i, j)) for i, _, j, _, kind in self._pairs):
+        if any(kind == OVERLAPPING and not written.isdisjoint((i, j)) for i, _, j, _, kind in self.pairs):
             raise Overlapping
-        self._prepared = Prepared(launched.stream, steps, places.count + len(self._tiles))
+        self._launch = Prepared(launched.stream, steps, places.count + len(self._tiles)).run
 
     @property
     def ended(self) -> bool:
@@ -121,7 +123,7 @@ class Plan:
 
     def fits(self, addresses: Sequence[int]) -> bool:
         """Whether arrays at these addresses lie to each other as those of the recorded call did."""
-        for i, size, j, other, kind in self._pairs:
+        for i, size, j, other, kind in self.pairs:
             if relation(addresses[i], size, addresses[j], other) != kind:
                 return False
         return True
@@ -132,18 +134,18 @@ class Plan:
         if context is None or context.closed or context.recording is not None or is_profiled():
             return None
         room = None
-        for make in self._makers:
+        for make, address in self._makers:
             arrays.append(made := make(context))
-            addresses.append(address_of(made))
+            addresses.append(address(made))
         if self._room is not None:
             room = self._spare.pop() if self._spare else self._room(context)
-            addresses.append(address_of(room))
+            addresses.append(self._room_address(room))
         for tiles in self._tiles:
             addresses.append(tiles.descriptor(context, addresses))
         if self._holds:
             for array in (*arrays, room):
                 context.keep(array)
-        self._prepared.run(addresses)
+        self._launch(addresses)
         if self._guest is not None:
             context.note_guest(*self._guest)
         elif self._holds:
@@ -152,8 +154,9 @@ class Plan:
             self._spare.append(room)  # what comes next on the stream comes after this
         if self._waits:
             context.synchronize()
-        found = [arrays[n] for n in self._result]
-        return (tuple(found) if self._several else found[0],)
+        if self._only is not None:
+            return (arrays[self._only],)
+        return (tuple([arrays[n] for n in self._result]),)
 
 
 def _one_place(recording: Recording) -> tuple[DeviceContext, Launched]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 MOST, _MOST_ALIKE = 2048, 4
 """Keys, and plans of one: arrays that lie otherwise to each other have another."""
-plans_by_key: dict[tuple[Any, ...], list[Plan]] = {}
+plans_by_key: dict[Key, list[Plan]] = {}
 """Plans by keys; an empty list where each call is to be decided anew."""
 _contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()
 """Those whose end is awaited, since plans keep streams and loaded code."""
@@ -42,21 +42,29 @@ def planned(operation: F) -> F:
         found = key_of(operation, args, named)
         if found is None:
             return operation(*args, **named)
-        plans = plans_by_key.get(found.key)
+        key, arrays, addresses = found
+        plans = plans_by_key.get(key)
         if plans is None:
-            return _first(operation, found, args, named)
+            return _first(operation, key, arrays, addresses, args, named)
         for plan in plans:
-            if plan.fits(found.addresses):
-                done = plan.run(found.arrays, found.addresses)
+            if not plan.pairs or plan.fits(addresses):
+                done = plan.run(arrays, addresses)
                 return operation(*args, **named) if done is None else done[0]
         if 0 < len(plans) < _MOST_ALIKE:
-            return _first(operation, found, args, named)
+            return _first(operation, key, arrays, addresses, args, named)
         return operation(*args, **named)
 
     return cast("F", call)
 
 
-def _first(operation: Callable[..., Any], found: Key, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+def _first(
+    operation: Callable[..., Any],
+    key: Key,
+    arrays: list[Any],
+    addresses: list[int],
+    args: tuple[Any, ...],
+    named: Mapping[str, Any],
+) -> Any:
     """Decide a call, and keep what is decided."""
     recording = active.recording = Recording()
     asked.tiles = recording.tiles
@@ -64,17 +72,17 @@ def _first(operation: Callable[..., Any], found: Key, args: tuple[Any, ...], nam
         result = operation(*args, **named)
     finally:
         active.recording = asked.tiles = None
-    spans = [_span(array) for array in found.arrays]
+    spans = [_span(array) for array in arrays]
     try:
-        if [span.begin for span in spans] != found.addresses:
+        if [span.begin for span in spans] != addresses:
             raise Unplanned
-        plan = Plan(recording, found.arrays, spans, result)
+        plan = Plan(recording, arrays, spans, result)
     except Overlapping:
         return result
     except Unplanned:
-        _keep(found.key, None, recording)
+        _keep(key, None, recording)
     else:
-        _keep(found.key, plan, recording)
+        _keep(key, plan, recording)
     return result
 
 
@@ -90,7 +98,7 @@ def _span(array: Any) -> Span:
     return Span(operand.address, operand.ends)
 
 
-def _keep(key: tuple[Any, ...], plan: Plan | None, recording: Recording) -> None:
+def _keep(key: Key, plan: Plan | None, recording: Recording) -> None:
     if len(plans_by_key) >= MOST:
         for old in [*plans_by_key][: len(plans_by_key) // 2]:
             plans_by_key.pop(old, None)

@@ -210,6 +210,10 @@ class CpuDevice:
         stream.pause_launchers()
         return RecordedCapture(stream.resume_launchers)
 
+    def write_at_once(self, address: int, data: bytes) -> None:
+        """Write to memory that no queued work uses."""
+        ctypes.memmove(address, data, len(data))
+
     def describe_tiles(self, tiles: Tiled) -> None:
         """Threads copy tiles here."""
 

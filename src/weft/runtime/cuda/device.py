@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from typing import TYPE_CHECKING
 
@@ -149,6 +150,19 @@ class CudaDevice:
         """Record work from now on, by streams of their own that capture."""
         assert isinstance(stream, CudaStream)
         return CudaCapture(self.primary, stream)
+
+    def write_at_once(self, address: int, data: bytes) -> None:
+        """Write to memory that no queued work uses, also while other libraries capture."""
+        primary, cu = self.primary, self.primary.cu
+        source, stream = ctypes.create_string_buffer(data, len(data)), primary.memory.stream
+        primary.enter()
+        relaxed = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        before = primary.call(cu.cuThreadExchangeStreamCaptureMode, relaxed)
+        try:
+            primary.call(cu.cuMemcpyHtoDAsync, address, ctypes.addressof(source), len(data), stream)
+            primary.call(cu.cuStreamSynchronize, stream)
+        finally:
+            primary.call(cu.cuThreadExchangeStreamCaptureMode, before)
 
     def describe_tiles(self, tiles: Tiled) -> bytes | None:
         """A tensor map, from compute capability 9.0 on.
