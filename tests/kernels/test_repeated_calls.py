@@ -237,6 +237,20 @@ def test_in_a_graph(device: DeviceContext) -> None:
     np.testing.assert_allclose(found(out), softmax_of(other), rtol=1e-5)
 
 
+def test_a_context_that_wants_to_see_all_launches() -> None:
+    class Seeing(DeviceContext):
+        seen = 0
+
+        def enqueue_function(self, *args: Any, **named: Any) -> None:
+            type(self).seen += 1
+            super().enqueue_function(*args, **named)
+
+    tensor = placed(Seeing(api="cpu"), normal(3, 4))
+    for n in range(3):
+        softmax(tensor)
+        assert Seeing.seen == n + 1
+
+
 def test_threads_at_once(device: DeviceContext) -> None:
     arrays = [normal(2, 5000) for _ in range(4)]
     sort(placed(device, arrays[0]))  # whose scratch stays with the plan

@@ -314,7 +314,7 @@ class Operands:
     def launch(self, kernel: Kernel[...], grid: Any, block: Any, /, *args: Any, **named: Any) -> None:
         """Launch a kernel: in the context, or on the stream of the library whose arrays alone it takes."""
         memory = [arg.memory if isinstance(arg, Operand) else arg for arg in args]
-        if active.recording is None:
+        if active.recording is None or not self.context.launches_as_usual:
             self.context.enqueue_function(kernel, *memory, grid_dim=grid, block_dim=block, **named)
             return
         made = self.context.enqueue_by_python(kernel, *memory, grid_dim=grid, block_dim=block, **named)
