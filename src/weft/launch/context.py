@@ -520,11 +520,9 @@ class DeviceContext(MakesTiles, BaseContext):
             put(queue, launch, arrays, self)
             if copies is not None:
                 copies.take_back(queue)
-        if ordered.guest is None:
-            return None
-        handle, guest = ordered.guest
-        self.note_guest(handle, guest)
-        return guest
+        if ordered.guest is not None:
+            self.note_guest(*ordered.guest)
+        return ordered.guest and ordered.guest[1]
 
     def note_guest(self, handle: int, guest: Stream) -> None:
         """Have ``synchronize`` wait for another library's stream, to which a launch went."""
