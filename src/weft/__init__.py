@@ -19,7 +19,7 @@ from weft.diagnostics import (
     WeftError,
     advised_by,
 )
-from weft.diagnostics.modules import present
+from weft.diagnostics.modules import present, tell_of_modules
 from weft.dtype import DType
 from weft.lang import (
     Comptime,
@@ -162,8 +162,15 @@ def _advice(name: str, asked: str) -> str | None:
     return advice(name, asked)
 
 
+def _advice_on_import(name: str) -> str:
+    from weft.compiler.frontend.names_of_mojo import advice_on_import
+
+    return advice_on_import(name)
+
+
 provide(_Rooms())
-advised_by(_advice)
+advised_by(_advice, _advice_on_import)
+tell_of_modules()
 
 
 present(globals(), _LATER)

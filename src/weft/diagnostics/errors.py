@@ -176,12 +176,12 @@ def refuse(
     raise error
 
 
-def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that a misspelt name most likely meant, for "did you mean"."""
+def nearest(name: str, candidates: Iterable[str], alike: float = 0.6) -> str | None:
+    """The candidate that a misspelt name most likely meant, ``alike`` by so much of 1: "did you mean"."""
     import difflib
 
     by_lower = {candidate.lower(): candidate for candidate in candidates}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=alike)
     if not found:  # `add` is `fetch_add` where nothing else adds
         held = [lower for lower in by_lower if name.lower() in lower.split("_")]
         found = held if len(held) == 1 else []
@@ -189,11 +189,17 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 _ADVICE: list[Callable[[str, str], str | None]] = []
+_ON_IMPORT: list[Callable[[str], str]] = []
 
 
-def advised_by(advice: Callable[[str, str], str | None]) -> None:
-    """Say who knows what to write for a name that is not defined, and what is asked of it."""
-    _ADVICE[:] = [advice]
+def advised_by(advice: Callable[[str, str], str | None], on_import: Callable[[str], str]) -> None:
+    """Say who knows what to write for a name that is not defined, or that is imported and not there."""
+    _ADVICE[:], _ON_IMPORT[:] = [advice], [on_import]
+
+
+def advised_on_import(name: str) -> str:
+    """What to write for a name that a module has not, or for a module (``weft.gpu.id``); or nothing."""
+    return next((found for advice in _ON_IMPORT if (found := advice(name))), "")
 
 
 def advised(name: str, asked: str = "") -> str:

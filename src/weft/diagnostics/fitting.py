@@ -90,15 +90,18 @@ def fit(
 
     values: dict[str, Any] = {}
     positional = [p for p in params if not p.keyword_only]
+    options = [*options]
     if len(args) > len(positional):
-        _too_many(name_of, params, len(args), len(positional), problem)
+        free = [p.name for p in params if p.keyword_only and not p.variable and p.name not in named]
+        said, hint = _too_many(name_of, positional, free, options, len(args))
+        problem("argument-count", said, hint, len(positional))
     for p, value in zip(positional, args, strict=False):
         values[p.name] = value
     known = {p.name for p in params}
     meant: set[str] = set()
     for name, value in named.items():
         if name not in known:
-            guess = _meant(name, [n for n in (*known, *options) if n not in named], values)
+            guess = _meant(name, params, options, {*values, *named, *meant})
             meant.update([guess] if guess else [])
             hint = f"did you mean `{guess}`?" if guess else otherwise
             problem("argument-name", f"{name_of} has no parameter `{name}`", hint, name)
@@ -115,19 +118,41 @@ def fit(
     return values, problems
 
 
-def _meant(name: str, known: Collection[str], values: Collection[str]) -> str | None:
-    """The parameter that a keyword most likely means, which no position has given."""
-    free = [n for n in known if n not in values]
+_OF_SEVERAL = {
+    "shape": "give the shape as one argument: (m, n), or Layout.row_major(m, n)",
+    "layout": "give one layout: Layout.row_major(m, n)",
+}
+"""What to write where a last parameter of this name was given in several arguments."""
+
+
+def _meant(name: str, params: Sequence[Fitted], options: Iterable[str], given: Collection[str]) -> str | None:
+    """The parameter that a keyword most likely means, of those that nothing has given."""
+    free = [n for n in (*[p.name for p in params], *options) if n not in given]
     alike = [words.split()[0] for words in _ALIKE if name in words.split()]
-    return nearest(name, known) or next((n for n in alike if n in free), None)
+    needed = [p.name for p in params if p.name in free and p.default is MISSING and not p.variable]
+    found = nearest(name, free) or next((n for n in alike if n in free), None)
+    return found or (needed[0] if len(needed) == 1 else None)
 
 
-def _too_many(name_of: str, params: Sequence[Fitted], given: int, most: int, problem: _Problem) -> None:
-    takes = f"{most} positional argument{'s' * (most != 1)}"
-    named = [p.name for p in params if p.keyword_only and not p.variable]
-    extra = given - most
-    hint = f"give {named[0]}= by name" if named else "leave it out" if extra == 1 else "leave out the rest"
-    problem("argument-count", f"{name_of} takes {takes}, but {given} were given", hint, most)
+def _too_many(
+    name_of: str, positional: Sequence[Fitted], free: Sequence[str], options: Iterable[str], given: int
+) -> tuple[str, str]:
+    """What is said of too many values by position, and what to write; ``free`` are given by name alone."""
+    most = len(positional)
+    takes, extra = f"{most} positional argument{'s' * (most != 1)}", given - most
+    words = {
+        "shape": "give the shape as one argument: (m, n), or Layout.row_major(m, n)",
+        "layout": "give one layout: Layout.row_major(m, n)",
+    }
+    if positional and positional[-1].name in words:
+        hint = words[positional[-1].name]
+    elif [*options] and extra == 2:
+        hint = "leave out the rest; how many blocks and threads is given by name: grid_dim=, block_dim="
+    elif len(free) == extra:
+        hint = f"give {' and '.join(f'{n}=' for n in free)} by name"
+    else:
+        hint = "leave it out" if extra == 1 else "leave out the rest"
+    return f"{name_of} takes {takes}, but {given} {'was' if given == 1 else 'were'} given", hint
 
 
 def _check_missing(name_of: str, absent: Iterable[Fitted], problem: _Problem) -> None:

@@ -7,11 +7,11 @@ import opcode
 import sys
 from collections.abc import Mapping
 from types import FrameType, FunctionType, MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 from weft.diagnostics.diagnostic import Diagnostic
-from weft.diagnostics.errors import LaunchError, advised, elaborating, nearest
-from weft.diagnostics.location import caller_location, is_internal
+from weft.diagnostics.errors import LaunchError, advised_on_import, elaborating, nearest
+from weft.diagnostics.location import caller_location, frame_location, is_internal
 from weft.diagnostics.unfit import told_of
 
 
@@ -27,7 +27,15 @@ class UnknownName(LaunchError, ImportError):
     __module__, __qualname__ = "weft", "LaunchError"
 
 
+class UnknownModule(LaunchError, ModuleNotFoundError):
+    """A module that an import asks for, and weft has not."""
+
+    __module__, __qualname__ = "weft", "LaunchError"  # as which it is shown and caught
+
+
 _presented: set[str] = set()
+_ALIKE = 0.75
+"""How much a name must be like another to be meant: a module has many."""
 _LISTED = 16
 """More names than this are not listed in a help."""
 
@@ -69,8 +77,8 @@ def present(
 
 def _told(module: str, held: Any) -> Any:
     """A function of a module for the host, told of; all else as it is."""
-    own = isinstance(held, FunctionType) and not hasattr(held, "__wrapped__")
-    return told_of(held) if own and held.__module__.startswith(module) else held
+    own = isinstance(held, FunctionType) and held.__module__.startswith(module)
+    return told_of(held) if own else held
 
 
 def _unknown(caller: FrameType, module: str, name: str) -> Exception:
@@ -81,11 +89,42 @@ def _unknown(caller: FrameType, module: str, name: str) -> Exception:
     from weft.diagnostics.wrote import resolved
 
     known = [n for n in dir(sys.modules[module]) if n[0] != "_"]
-    hint = advised(name)
+    hint = advised_on_import(name)
     if not hint:
-        guess = nearest(name, known)
+        guess = nearest(name, known, _ALIKE)
         listed = f"it has {', '.join(known)}" if len(known) <= _LISTED else f"dir({module}) lists what it has"
         hint = f"write {guess}" if guess else listed
     found = Diagnostic("unknown-attribute", f"{module} has no `{name}`", hints=(hint,))
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
     return (UnknownName if imported else UnknownAttribute)(resolved(found, caller_location()))
+
+
+class _Absent:
+    """The last to be asked for a module: those of weft's that a program imports, and nobody has found."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """Say what is meant.
+
+        Raises:
+            UnknownModule: a program imports a module of weft's that is not there.
+        """
+        if not name.startswith("weft."):
+            return
+        caller: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        while caller is not None and caller.f_code.co_filename.startswith("<frozen importlib"):
+            if caller.f_code.co_name == "_handle_fromlist":  # a name, which the module is asked for next
+                return
+            caller = caller.f_back
+        if caller is None or caller.f_code.co_code[caller.f_lasti] != opcode.opmap["IMPORT_NAME"]:
+            return
+        from weft.diagnostics.wrote import resolved
+
+        guess = nearest(name, _presented, _ALIKE)
+        hint = advised_on_import(name) or (f"write {guess}" if guess else "dir(weft) lists its modules")
+        found = Diagnostic("unknown-attribute", f"weft has no module `{name}`", hints=(hint,))
+        raise UnknownModule(resolved(found, frame_location(caller)))
+
+
+def tell_of_modules() -> None:
+    """From now on, say what is meant by a module of weft's that is not there."""
+    sys.meta_path.append(cast("Any", _Absent()))

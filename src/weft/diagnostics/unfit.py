@@ -13,6 +13,8 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics.errors import LaunchError, elaborating
+from weft.diagnostics.fitting import MISSING, fit
+from weft.diagnostics.problems import Problems
 from weft.record import record
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,8 +37,10 @@ class UnfitCall(LaunchError, TypeError):
 def told_of(function: F) -> F:
     """The function, of whose calls that do not fit is told what is wrong, and what it takes.
 
-    Within a kernel, and within weft itself, the error stays Python's.
+    Within a kernel the error stays Python's, which is told there.
     """
+    if hasattr(function, "__weft_told__"):
+        return function
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -48,6 +52,7 @@ def told_of(function: F) -> F:
                 raise
             raise found from None
 
+    vars(call)["__weft_told__"] = True
     return cast("F", call)
 
 
@@ -79,9 +84,8 @@ class _Parameter:
 
 def _unfit(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> UnfitCall | None:
     """What is wrong with a call of the user's, at its place; None where it fits, and its body has raised."""
-    from inspect import Parameter, signature
+    from inspect import signature
 
-    from weft.diagnostics.fitting import MISSING, fit
     from weft.diagnostics.location import caller_location
 
     taken = signature(function)
@@ -95,13 +99,22 @@ def _unfit(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[s
     if params and params[0].name in ("self", "cls"):
         params, args = params[1:], args[1:]
     name = function.__name__ if function.__name__ != "__init__" else function.__qualname__.split(".")[-2]
-    plain = [
-        _Parameter(p.name, p.kind is Parameter.KEYWORD_ONLY, MISSING if p.default is p.empty else p.default)
-        for p in params
-        if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-    ]
-    problems = fit(name, lambda: _shown(name, params), plain, args, named, otherwise="leave it out")[1]
+    problems = misfits(name, params, args, named)
     return UnfitCall(problems.placed(caller_location(), len(args))) if problems else None
+
+
+def misfits(name: str, params: Sequence[Any], args: Sequence[Any], named: Mapping[str, Any]) -> Problems:
+    """What is wrong with the arguments of a call, given the parameters as ``inspect`` has them."""
+    plain = [
+        _Parameter(p.name, p.kind is p.KEYWORD_ONLY, MISSING if p.default is p.empty else p.default)
+        for p in params
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    if any(p.kind is p.VAR_KEYWORD for p in params):
+        named = {p.name: named[p.name] for p in plain if p.name in named}
+    if any(p.kind is p.VAR_POSITIONAL for p in params):
+        args = args[: sum(not p.keyword_only for p in plain)]
+    return fit(name, lambda: _shown(name, params), plain, args, named, otherwise="leave it out")[1]
 
 
 def _shown(name: str, params: Sequence[Any]) -> str:

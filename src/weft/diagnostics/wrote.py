@@ -18,6 +18,8 @@ from weft.diagnostics.location import Location, character_column
 from weft.record import replace
 
 _MARK = re.compile("([(`]|, |)\ue000([a-z]+)\ue001([)`,]?)")
+_IN_PLACE = re.compile("(\ue000left\ue001) (\\S+) (\ue000right\ue001)")
+"""An operator between the operands, which stands before ``=`` where the statement is one."""
 _GENERIC = {"left": "a", "right": "b", "value": "...", "stored": "...", "index": "...", "object": "x"}
 _LONGEST = 32
 """A longer expression is not quoted in the middle of a sentence."""
@@ -227,6 +229,9 @@ def resolved(
             text = f"({text})"
         return f"{before}{text}{after}"
 
+    hints = diagnostic.hints
+    if isinstance(node, ast.AugAssign):
+        hints = tuple(_IN_PLACE.sub(r"\1 \2= \3", hint) for hint in hints)
     if source is not None and part is not None:
         narrower: ast.AST | None
         if isinstance(part, str) and part.startswith("\ue000"):
@@ -247,7 +252,7 @@ def resolved(
         message=_MARK.sub(words, diagnostic.message),
         labels=labels,
         notes=tuple(_MARK.sub(words, note) for note in diagnostic.notes),
-        hints=tuple(_MARK.sub(words, hint) for hint in diagnostic.hints),
+        hints=tuple(_MARK.sub(words, hint) for hint in hints),
     )
 
 

@@ -134,8 +134,14 @@ class Operand:
         Raises:
             LaunchError: always.
         """
+        from inspect import signature
+
+        from weft import kernels
+
         message = f"{self.operation}: {self.name} is {found}"
-        raise LaunchError.here(code, message, hint, at=(self.name, 0))
+        names = [*signature(getattr(kernels, self.operation)).parameters]
+        at = names.index(self.name) if self.name in names else 0
+        raise LaunchError.here(code, message, hint, at=(self.name, at))
 
     def of(self, kinds: str | DType) -> Operand:
         """The operand, whose elements are of such a type: a word of ``KINDS``, or one type.

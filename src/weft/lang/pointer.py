@@ -75,6 +75,13 @@ class Pointer(Generic[T]):
 
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
         def __set__(self, instance: object, value: Pointer[T] | MemoryLike, /) -> None: ...
+    else:  # as Mojo's, which names an origin too, and a space
+
+        def __class_getitem__(cls, item):
+            if isinstance(item, tuple):
+                hint = "write Pointer[Float32], say; where it points, weft finds out"
+                refuse("annotation", "a Pointer's type names its elements alone", hint)
+            return super().__class_getitem__(item)
 
     def __init__(self, *, to: T) -> None:
         refuse(

@@ -71,7 +71,7 @@ class Matrix(Parts, Generic[T, R, C]):
                 "a matrix of vectors has them as rows or as columns, and this does not say which",
                 hint=f"write {cls.__name__}.from_rows(...) or {cls.__name__}.from_columns(...)",
             )
-        hint = f"give them row by row, or write {cls.__name__}.identity()"
+        hint = f"give them row by row, or write {cls.__name__}() for zeros, {cls.__name__}.identity()"
         parts = parts or (0,) * len(cls.names)
         for name, part in zip(cls.names, numbers(cls, parts, hint), strict=True):
             setattr(self, name, part)

@@ -19,7 +19,11 @@ from weft.lang.tables import is_late
 from weft.math import sqrt
 
 P = TypeVar("P", bound="Parts")
-_SIGNS = {"mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "add": "+", "sub": "-"}
+_SIGNS = {"pow": "**", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "add": "+", "sub": "-"}
+
+
+_INSIDE = frozenset("again element given map names of parts put".split())
+"""What these have for each other, and nobody is to complete."""
 
 
 class Parts:
@@ -92,6 +96,9 @@ class Parts:
         made = self.__weft_with__(index, value)  # on the host; in kernels a variable holds another value then
         for name in self.names:
             setattr(self, name, getattr(made, name))
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in _INSIDE]
 
     def parts(self) -> tuple[Any, ...]:
         """The numbers, in order."""

@@ -138,6 +138,9 @@ class Vector(Parts, Generic[T, N]):
     def __mod__(self, other: Self | NumberLike) -> Self:
         return self._each(other, "mod")
 
+    def __pow__(self, other: Self | NumberLike) -> Self:
+        return self._each(other, "pow")
+
     def __abs__(self) -> Self:
         return self.map(abs)
 

@@ -101,6 +101,7 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
             "copy-length",
             f"a copy has two ends of one length: dst is {target.shown}, src is {source.shown}",
             f"copy a part of the longer one: `{longer}[:{size}]`",
+            at=(longer, int(longer == "src")),
         )
     if target.owner is not None and not target.owner.flags.writeable:
         raise LaunchError.here(
@@ -146,7 +147,8 @@ def _as_elements(target: _End, source: _End) -> tuple[_End, _End]:
             return (end, alike) if array is source else (alike, end)
     convert = source.owner is not None and target.dtype not in _BITS
     hint = f"give the source as {target.dtype}: `array.astype(np.{target.dtype})`"
-    raise LaunchError.here("copy-dtype", message, hint if convert else f"make both of {source.dtype}")
+    hint = hint if convert else f"make both of {source.dtype}"
+    raise LaunchError.here("copy-dtype", message, hint, at=("src", 1))
 
 
 def _end(context: BaseContext, end: object, name: str) -> _End:

@@ -18,6 +18,7 @@ from weft.diagnostics import (
     caller_location,
     frame_location,
     is_internal,
+    unfit,
 )
 from weft.lang import places
 from weft.record import replace
@@ -26,7 +27,7 @@ _LONGEST = 8
 """A longer chain of calls is cut in the middle, as recursion makes them endless."""
 
 
-_RIGHT_THERE = (pybuiltins.__file__, access.__file__, places.__file__)
+_RIGHT_THERE = (pybuiltins.__file__, access.__file__, places.__file__, unfit.__file__)
 """Where builtins, indices and attributes of staged code are: what Python raises there is the user's."""
 
 

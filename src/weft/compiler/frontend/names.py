@@ -47,7 +47,7 @@ _ELSEWHERE = {
     **_all("barrier(), from weft.gpu", "syncthreads threadgroup_barrier work_group_barrier"),
     **_all("barrier(), which orders all memory", "CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE"),
     **{f"syncthreads_{n}": f"block.{m}(p), from weft.gpu" for n, m in _SYNCS.items()},
-    "syncwarp": "syncwarp(), from weft.gpu",
+    "syncwarp": "syncwarp(), from weft.gpu.warp",
     "activemask": "no mask: all lanes of a warp take part, or none",
     **{f"{n}{s}": f"warp.{_LANES[n]}, from weft.gpu" for n in _LANES for s in ("", "_sync")},
     **_all("lane_id(), from weft.gpu", "laneid laneId lane_idx"),
@@ -210,6 +210,18 @@ OF_TENSORS = {
     **dict.fromkeys(("copy", "clone"), "copy it into memory of the thread or block: its copy_from(t)"),
 }
 """What to write for methods that arrays of other libraries have."""
+
+OF_PARTS = {
+    **dict.fromkeys(("normalized", "unit"), "normalize({})"),
+    **dict.fromkeys(("magnitude", "mag", "len"), "norm({})"),
+    **dict.fromkeys(("norm_sqr", "length_sq", "length_squared", "norm_squared"), "dot({0}, {0})"),
+    "outer_product": "outer({}, other)",
+    "T": "transpose({})",
+    **{name: name + "({})" for name in ("norm", "length", "normalize", "inverse", "transpose", "trace")},
+    **{name: name + "({})" for name in ("determinant", "diag")},
+    **{name: name + "({}, other)" for name in ("dot", "cross", "distance", "outer", "reflect")},
+}
+"""What to write for methods of vectors and matrices elsewhere: here they are functions of ``weft.linalg``."""
 
 OF_POINTERS = {
     **dict.fromkeys(

@@ -8,6 +8,7 @@ found, what is there, and what to write instead.
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterable
 from enum import Enum, EnumMeta
@@ -18,6 +19,7 @@ from weft.compiler.frontend.names import (
     ALIASES,
     MATH,
     NUMPYS,
+    OF_PARTS,
     OF_POINTERS,
     OF_TENSORS,
     RENAMED,
@@ -125,6 +127,10 @@ def _attribute(error: AttributeError) -> _Found | None:
         hint = "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
     if "Pointer" in (type(held).__name__, getattr(held, "__name__", "")):
         hint = hint or OF_POINTERS.get(name, "")
+    if type(held).__module__.startswith("weft.linalg.") and name in OF_PARTS:
+        hint = f"write {OF_PARTS[name].format(OBJECT)}, from weft.linalg"
+    if type(held).__name__ == "Random" and is_composite(held) and guess is not None:
+        hint = f"write {OBJECT}, numbers = {OBJECT}.{guess}()"
     if type(held).__name__ == "LayoutTensor":
         hint = hint or OF_TENSORS.get(name, "")
     elif isinstance(held, Number) and name in OF_NUMBERS:
@@ -235,15 +241,21 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
     return problem(code, f"{_article(kind)} {words}", hint, part=VALUE if code == "iteration" else None)
 
 
-def _signature(callee: Any) -> str:
-    import inspect
-
+def _parameters(callee: Any) -> list[inspect.Parameter] | None:
+    """The parameters of what a call calls, without ``self``; None where nobody knows them."""
     try:
-        found = inspect.signature(callee)
+        found = inspect.signature(callee).parameters
     except (TypeError, ValueError):
+        return None
+    return [p for n, p in found.items() if n != "self"]
+
+
+def _signature(callee: Any) -> str:
+    params = _parameters(callee)
+    if params is None:
         return ""
-    kept = [p.replace(annotation=inspect.Parameter.empty) for n, p in found.parameters.items() if n != "self"]
-    return str(found.replace(parameters=kept, return_annotation=inspect.Signature.empty))
+    kept = [p.replace(annotation=inspect.Parameter.empty) for p in params]
+    return str(inspect.Signature(kept))
 
 
 def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
@@ -263,10 +275,27 @@ def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> _F
             callee = getattr(cls, node.func.attr, None)
     message = text.replace(f"{name}.__init__()", f"{name}()")
     shape = _signature(callee) if callee is not None else ""
-    unexpected = re.search(r"unexpected keyword argument '(\w+)'", text)
-    guess = nearest(unexpected[1], re.findall(r"\w+", shape)) if unexpected and shape else None
-    hint = f"did you mean `{guess}`?" if guess else "give it the arguments that it takes"
-    return problem("call", message, hint, *([f"it is {name}{shape}"] if shape else ()))
+    notes = [f"it is {name}{shape}"] if shape else []
+    if any(f"'{word}'" in text for word in ("mask", "other")):
+        hint = f"write {OBJECT}[i] if mask else 0.0, and an if before a store; a Pointer takes mask="
+        return problem("call", message, hint, *notes)
+    told = _misfit(name, callee, node)
+    return problem("call", *(told or (message, "give it the arguments that it takes")), *notes)
+
+
+def _misfit(name: str, callee: Any, node: ast.AST | None) -> tuple[str, str] | None:
+    """What is wrong with the arguments of a call first of all, and what to write; None where nobody knows."""
+    from weft.diagnostics.unfit import misfits
+
+    params = _parameters(callee)
+    if params is None or not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
+        return None
+    named = {keyword.arg: None for keyword in node.keywords if keyword.arg is not None}
+    if len(named) < len(node.keywords):
+        return None
+    for found, _ in misfits(name, params, node.args, named).found:
+        return found.message, found.hints[0]
+    return None
 
 
 def _module_of(node: ast.AST | None, frame: FrameType | None) -> str:

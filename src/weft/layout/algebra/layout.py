@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics.unfit import tell_of_methods
 from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.int_tuple import (
     IntTuple,
@@ -334,3 +335,6 @@ def _set(layout: Layout, **fields: object) -> None:
     """Fills fields of a frozen layout that is being made."""
     for name, value in fields.items():
         object.__setattr__(layout, name, value)
+
+
+tell_of_methods(Layout)

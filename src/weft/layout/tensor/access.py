@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import gcd
-from typing import Any
+from typing import Any, NoReturn
 
 from weft.diagnostics import refuse
 from weft.lang.elaboration import note_index
@@ -141,12 +141,7 @@ def place(
         IndexError: the latter, on the host.
     """
     if len(parts) != layout.rank:
-        refuse(
-            "rank",
-            f"the tensor has rank {layout.rank} (layout {layout}), but {count(len(parts), 'index')} "
-            f"{'was' if len(parts) == 1 else 'were'} given",
-            f"give one index for each mode, t[{', '.join('ijklmn'[: layout.rank])}]; `:` takes a whole mode",
-        )
+        refuse_rank(layout, len(parts))
     offset: Scalar = 0
     for mode, (part, (extent, stride)) in enumerate(zip(parts, modes(layout), strict=True)):
         at = part if type(part) is int else coordinate(part)
@@ -229,3 +224,20 @@ def write(pointer: Pointer[Any], offset: Any, element: Element | None, alignment
         return
     for lane in range(lanes):
         pointer.store(element.at(offset, lane), value[lane])
+
+
+def refuse_rank(layout: Layout, given: int) -> NoReturn:
+    """Refuse so many indices.
+
+    Raises:
+        CompileError: always.
+    """
+    shape = ", ".join("mnklij"[:given])
+    more = f"; for {given} modes pass buffer.tensor(Layout.row_major({shape})), or array.reshape({shape})"
+    refuse(
+        "rank",
+        f"the tensor has rank {layout.rank} (layout {layout}), but {count(given, 'index')} "
+        f"{'was' if given == 1 else 'were'} given",
+        f"give one index for each mode, t[{', '.join('ijklmn'[: layout.rank])}]; `:` takes a whole mode"
+        + more * (layout.rank == 1),
+    )

@@ -10,7 +10,7 @@ from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.int_tuple import IntTuple, is_tuple
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import Scalar, ceildiv, is_static, most, mul, sub
-from weft.layout.tensor.access import Element, check_inside, coordinate, modes
+from weft.layout.tensor.access import Element, check_inside, coordinate, modes, refuse_rank
 from weft.layout.tensor.edge import Edge, Edges, edge_of, known
 
 
@@ -93,11 +93,7 @@ def _expanded(layout: Layout, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         whole = (slice(None),) * (layout.rank - len(parts) + 1)
         parts = (*parts[: dots[0]], *whole, *parts[dots[0] + 1 :])
     if len(parts) != layout.rank or len(dots) > 1:
-        refuse(
-            "rank",
-            f"the tensor has rank {layout.rank} (layout {layout}), but {len(parts)} indices were given",
-            f"give one index for each mode, t[{', '.join('ijklmn'[: layout.rank])}]; `:` takes a whole mode",
-        )
+        refuse_rank(layout, len(parts))
     return parts
 
 

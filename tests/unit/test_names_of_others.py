@@ -1,0 +1,99 @@
+"""What is said of names of Mojo's that weft has not: all advice is about what there is."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+
+import pytest
+
+import weft
+from weft import LaunchError
+from weft.compiler.frontend import names
+from weft.compiler.frontend.names_of_mojo import MODULES, MOJOS
+
+ADVICE = sorted(
+    {
+        *MOJOS.values(),
+        *names._ELSEWHERE.values(),  # pyright: ignore[reportPrivateUsage]
+        *[text for held in names._MODULES.values() for text in held.values()],  # pyright: ignore[reportPrivateUsage]
+        *names.NUMPYS.values(),
+        *names.OF_TENSORS.values(),
+        *names.OF_POINTERS.values(),
+    }
+)
+
+# Where Mojo has them, by its modules; what follows `|` is under another name here, or missing.
+NAMES = {
+    "gpu": "thread_idx block_idx block_dim grid_dim global_idx barrier lane_id warp_id |"
+    " sm_id WARP_SIZE PDLLevel",
+    "gpu.host": "DeviceContext DeviceBuffer HostBuffer Dim | DeviceFunction DeviceAttribute FuncAttribute",
+    "gpu.warp": "sum max min reduce shuffle_idx shuffle_up shuffle_down shuffle_xor broadcast prefix_sum |"
+    " vote",
+    "gpu.block": "sum max min prefix_sum broadcast |",
+    "gpu.memory": "async_copy async_copy_commit_group async_copy_wait_all async_copy_wait_group"
+    " | CacheOperation external_memory",
+    "gpu.sync": "named_barrier barrier | mbarrier_init mbarrier_arrive mbarrier_test_wait syncwarp",
+    "gpu.semaphore": "Semaphore |",
+    "gpu.cluster": "cluster_sync cluster_arrive cluster_wait elect_one_sync | cluster_arrive_relaxed",
+    "layout": "Layout LayoutTensor IntTuple print_layout make_layout copy_dram_to_sram |"
+    " RuntimeLayout UNKNOWN_VALUE",
+    "layout.tensor_core": "TensorCore | get_mma_shape",
+    "algorithm": "elementwise vectorize parallelize map reduce scan tile | stencil sync_parallelize argmax",
+    "math": "exp sqrt iota ceildiv fma clamp | log2_ceil recip",
+    "numerics": "max_finite min_finite inf nan | isnan neg_inf",
+    "bit": "pop_count count_leading_zeros byte_swap log2_ceil | bit_not",
+    "memory": "stack_allocation AddressSpace | UnsafePointer memcpy memset_zero bitcast",
+    "sys": "align_of size_of has_accelerator | simd_width_of is_amd_gpu is_apple_gpu CompilationTarget",
+    "complex": "ComplexSIMD ComplexFloat32 | ComplexScalar",
+    "testing": "assert_equal assert_almost_equal assert_true | assert_raises",
+    "random": "rand randint Random | seed random_float64 Philox",
+    "benchmark": "Bench BenchConfig Bencher BenchId ThroughputMeasure BenchMetric keep run | Unit",
+    "compile": "compile_info | num_captures cubin hsaco",
+    "": "Int UInt Float32 DType constrained InlineArray Scalar |"
+    " rebind StaticString Index IndexList StaticTuple print",
+}
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_names_of_mojo(module: str) -> None:
+    name = f"weft.{module}".rstrip(".")
+    there, _, missing = NAMES[module].partition("|")
+    for asked in there.split():
+        exec(compile(f"from {name} import {asked}", __file__, "exec"))
+    for asked in missing.split():
+        with pytest.raises(LaunchError) as caught:
+            exec(compile(f"from {name} import {asked}", __file__, "exec"))
+        assert isinstance(caught.value, ImportError)
+        [found] = caught.value.diagnostics
+        assert re.match("write |import it: |leave it out|give ", found.hints[0]), (asked, found.hints)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_of_mojo(name: str) -> None:
+    assert importlib.import_module(f"weft.{MODULES[name]}")
+    if name.rpartition(".")[0] in ("", "gpu", "layout"):
+        with pytest.raises(LaunchError, match=f"write from weft.{MODULES[name]} import") as caught:
+            exec(compile(f"import weft.{name}", __file__, "exec"))
+        assert isinstance(caught.value, ModuleNotFoundError)
+
+
+def test_modules_that_nobody_has() -> None:
+    with pytest.raises(ImportError, match=r"no module `weft\.kernel`[^^]*\^+[^^]*write weft\.kernels"):
+        exec(compile("import weft.kernel", __file__, "exec"))
+    with pytest.raises(ImportError, match="`time` is a module of Python's"):
+        exec(compile("from weft.time import sleep", __file__, "exec"))
+    assert importlib.util.find_spec("weft.nobody") is None
+
+
+@pytest.mark.parametrize("advice", ADVICE)
+def test_advice_is_of_what_there_is(advice: str) -> None:
+    for written, module in re.findall(r"(?:^|write )([\w.]+)(?:\([^()]*\))?, from (weft[\w.]*\w)", advice):
+        assert getattr(importlib.import_module(module), written.split(".")[0], None) is not None
+    for module, written in re.findall(r"from (weft[\w.]*) import (\w+)", advice):
+        assert hasattr(importlib.import_module(module), written)
+
+
+def test_what_weft_has_is_not_told() -> None:
+    assert not MOJOS.keys() & {*vars(weft)["__all__"]}
