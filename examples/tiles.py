@@ -33,8 +33,9 @@ def layer_norm(
     columns, i = x.dim(1), block_idx.x
     width = tile.power_of_two(columns)
     row = tile.load(x, (i, 0), (1, width))
-    there = tile.arange(width, axis=1, rank=2, like=row) < columns
-    centred = tile.where(there, row - row.sum(axis=1) * (1.0 / columns), 0.0)
+    centred = row - row.sum(axis=1) * (1.0 / columns)
+    if width != columns:  # what is beyond the edge does not count
+        centred = tile.where(tile.arange(width, axis=1, rank=2, like=row) < columns, centred, 0.0)
     scale = rsqrt((centred * centred).sum(axis=1) * (1.0 / columns) + 1e-5)
     weights, biases = tile.load(weight, 0, width), tile.load(bias, 0, width)
     tile.store(out, (i, 0), centred * scale * weights + biases)
@@ -51,10 +52,7 @@ def matmul(
     """A tile of the result a block; the tiles of ``a`` and ``b`` are copied some rounds ahead."""
     (m, n, k), (i, j) = shape, (block_idx.y, block_idx.x)
     left, right = a.tiled_iterator[m, k](i, 0, axis=1), b.tiled_iterator[k, n](0, j)
-    acc = tile.zeros((m, n))
-    for x, y in tile.pipeline(left, right, stages=stages):
-        acc = tile.dot(x, y, acc)
-    tile.store(out, (i, j), acc)
+    tile.store(out, (i, j), tile.matmul(left, right, stages=stages))
 
 
 def attention(
@@ -69,18 +67,19 @@ def attention(
 ):
     """``softmax(q @ k.T * scale) @ v`` of each head, without the matrix in between (FlashAttention-2)."""
     i, head, width, first = block_idx.x, block_idx.y, q.dim(2), Int(0)
-    queries, acc = tile.load(q[head], (i, 0), (rows, width)), tile.zeros((rows, width))
-    total = acc.sum(axis=1)
+    queries = tile.staged(tile.load(q[head], (i, 0), (rows, width)))
+    acc = tile.zeros((rows, width))
+    total, by = acc.sum(axis=1), scale * LOG2E
     top = total - 1e30
     for x, y in tile.pipeline(
         k[head].tiled_iterator[keys, width](0, 0), v[head].tiled_iterator[keys, width](0, 0), stages=2
     ):
-        scores = tile.dot(queries, x.T) * (scale * LOG2E)
+        scores = tile.dot(queries, x.T)
         if k.dim(1) % keys != 0:
             column = tile.arange(keys, axis=1, rank=2, like=scores) + Int32(first)
             scores = tile.where(column < k.dim(1), scores, float("-inf"))
-        now = max(top, scores.max(axis=1))
-        powers, fade = tile.exp2(scores - now), tile.exp2(top - now)
+        now = max(top, scores.max(axis=1) * by)
+        powers, fade = tile.exp2(scores * by - now), tile.exp2(top - now)
         total = total * fade + powers.sum(axis=1)
         acc = tile.dot(powers.cast(v.dtype), y, acc * fade)
         top, first = now, first + keys

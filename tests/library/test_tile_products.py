@@ -168,3 +168,52 @@ def test_attention(launch: Launch, rows: int, keys: int, threads: int) -> None:
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     expected = powers / powers.sum(axis=1, keepdims=True) @ v.astype(np.float64)
     np.testing.assert_allclose(out, expected, atol=2e-3)
+
+
+def whole(
+    a: LayoutTensor[Any],
+    b: LayoutTensor[Any],
+    out: LayoutTensor[Any],
+    *,
+    shape: Comptime[tuple[int, int, int]],
+    turned: Comptime[tuple[bool, bool]],
+    stages: Comptime[int],
+):
+    (m, n, k), (i, j) = shape, (block_idx.y, block_idx.x)
+    left = a.tiled_iterator[k, m](0, i, axis=0) if turned[0] else a.tiled_iterator[m, k](i, 0, axis=1)
+    right = b.tiled_iterator[n, k](j, 0, axis=1) if turned[1] else b.tiled_iterator[k, n](0, j, axis=0)
+    sums = tile.matmul(left, right, stages=stages, transpose_a=turned[0], transpose_b=turned[1])
+    tile.store(out, (i, j), sums)
+
+
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "threads", "stages"),
+    [((64, 64, 32), 128, 3), ((128, 128, 64), 256, 4), ((64, 128, 64), 128, 2)],
+)
+def test_the_loop_of_a_product(
+    launch: Launch, turned: tuple[bool, bool], shape: tuple[int, int, int], threads: int, stages: int
+) -> None:
+    for k in (1, 330):
+        a, b = data((shape[0] + 5, k), "float16"), data((k, shape[1] + 8), "float16")
+        given_ = a.T.copy() if turned[0] else a, b.T.copy() if turned[1] else b
+        known = {"shape": shape, "turned": turned, "stages": stages}
+        sums = np.zeros((a.shape[0], b.shape[1]), np.float32)
+        *_, out = launch(kernel_of(whole, threads), *given_, sums, **known, grid_dim=(2, 2))
+        np.testing.assert_array_equal(out, a.astype("int64") @ b.astype("int64"))
+
+
+def twice(a: LayoutTensor[Any], out: LayoutTensor[Any]):
+    left = tile.staged(tile.load(a, (0, 0), (32, 32)))
+    sums = tile.zeros((32, 32))
+    for _ in range(3):
+        sums = tile.dot(left, left.T, sums)
+    tile.store(out, (0, 0), sums + left.tile().cast(Float32))
+
+
+@pytest.mark.parametrize("threads", [32, 128])
+def test_a_staged_tile_is_multiplied_many_times(launch: Launch, threads: int) -> None:
+    a = data((32, 32), "float16")
+    _, out = launch(kernel_of(twice, threads), a, np.zeros((32, 32), np.float32), grid_dim=1)
+    exact = a.astype("int64")
+    np.testing.assert_array_equal(out, 3 * exact @ exact.T + exact)

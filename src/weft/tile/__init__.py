@@ -29,12 +29,13 @@ from weft.diagnostics.modules import present
 from weft.math.machine import exp, exp2
 from weft.tile.distribution import Distribution
 from weft.tile.kernels import TileKernel, tile_kernel
+from weft.tile.loops import matmul
 from weft.tile.making import arange, block_threads, full, where, zeros
 from weft.tile.memory import atomic_add, gather, load, scatter, store
 from weft.tile.pipeline import pipeline
 from weft.tile.products import dot
 from weft.tile.shapes import power_of_two
-from weft.tile.staged import Staged
+from weft.tile.staged import Staged, staged
 from weft.tile.tile import Tile
 
 __all__ = [
@@ -51,9 +52,11 @@ __all__ = [
     "full",
     "gather",
     "load",
+    "matmul",
     "pipeline",
     "power_of_two",
     "scatter",
+    "staged",
     "store",
     "tile_kernel",
     "where",

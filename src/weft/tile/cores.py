@@ -13,7 +13,7 @@ from weft.tile.registers import joined, lane, picked, pieces
 from weft.tile.staged import LINE, Staged, staged
 from weft.tile.tile import Tile
 
-__all__ = ["by_warpgroups", "by_warps"]
+__all__ = ["by_warpgroups", "by_warps", "ended"]
 
 
 def by_warps(left: Any, right: Staged[Any], sums: Any, to: Distribution) -> Any:
@@ -117,8 +117,11 @@ def _fragments_of(x: Any, to: Distribution, slab: int) -> list[Any]:
     return pieces(distributed(x.distribution, x.values, way), slab // 2)
 
 
-def by_warpgroups(left: Any, right: Staged[Any], sums: Any, to: Distribution) -> Any:
-    """By ``wgmma``: for each 64 rows of a warpgroup the products of 128 bytes of columns at once."""
+def by_warpgroups(left: Any, right: Staged[Any], sums: Any, to: Distribution, *, waits: bool = True) -> Any:
+    """By ``wgmma``: for each 64 rows of a warpgroup the products of 128 bytes of columns at once.
+
+    Without ``waits`` these products still run, and those before have ended; the sums are the hardware's.
+    """
     (m, n), k = to.shape, left.shape[1]
     groups = len(_of_axis(to, 0)) - 2
     first, step = (thread_idx.x >> 7 << 6, 64 << groups) if groups else (0, 64)
@@ -129,25 +132,34 @@ def by_warpgroups(left: Any, right: Staged[Any], sums: Any, to: Distribution) ->
     for i, part in enumerate(pieces(sums, n // 2)):
         now = tuple([lane(part, number) for number in range(part.lanes)])
         rows: Any = held[i :: m // step] if held else (left, first + i * step)
-        made.append(_chained(rows, right, now, (n, k)))
-    return joined([joined(wgmma_wait(now)) for now in made])
+        running = None if waits else m // step * (k * left.dtype.itemsize // LINE)
+        made.append(_chained(rows, right, now, (n, k), running))
+    return joined([joined(wgmma_wait(now) if waits else now) for now in made])
 
 
-def _chained(rows: Any, right: Staged[Any], sums: Any, extents: tuple[int, int]) -> Any:
+def ended(sums: Any, to: Distribution) -> Any:
+    """The sums, when all products have ended."""
+    chains = [tuple([lane(part, n) for n in range(part.lanes)]) for part in pieces(sums, to.shape[1] // 2)]
+    return joined([joined(wgmma_wait(chain)) for chain in chains])
+
+
+def _chained(rows: Any, right: Staged[Any], sums: Any, extents: tuple[int, int], running: int | None) -> Any:
     """The products of 64 rows, fragments or where they lie, with all of the right operand, begun."""
     (n, k), major = extents, "k" if right.turned else "n"
     if isinstance(rows, list) and not right.turned:
-        return wgmma_async(cast("Any", rows), right.pointer, sums, wait=None, b_major="n")
+        return wgmma_async(cast("Any", rows), right.pointer, sums, wait=running, b_major="n")
     deep = LINE // right.dtype.itemsize
     for panel in range(k // deep):
         there = right.pointer + (panel * n * deep if right.turned else 0)
         if isinstance(rows, list):
             some = cast("Any", rows)[4 * panel : 4 * panel + 4]
-            sums = wgmma_async(some, there, sums, wait=None, b_major=major)
+            sums = wgmma_async(some, there, sums, wait=running, b_major=major)
             continue
         left, row = rows
         here = left.pointer + _of_left(left, row, panel, deep)
-        sums = wgmma_async(here, there, sums, wait=None, a_major="m" if left.turned else "k", b_major=major)
+        sums = wgmma_async(
+            here, there, sums, wait=running, a_major="m" if left.turned else "k", b_major=major
+        )
     return sums
 
 

@@ -31,9 +31,11 @@ _ALIGNMENT = 1024
 class Staging:
     """What ``for`` runs over, as ``pipeline`` makes it."""
 
-    def __init__(self, tiles: Sequence[LayoutTensorIter[Any]], stages: int) -> None:
+    def __init__(self, tiles: Sequence[LayoutTensorIter[Any]], stages: int, running: int = 0) -> None:
         self.tiles = tiles
         self.stages = stages
+        self.running = running
+        """Rounds before this one whose tiles may still be read: by products that run on."""
 
     def __weft_loop__(self) -> tuple[Any, Callable[[Any], Any]]:
         """How many rounds, and what each gives; the copies of the first are begun here."""
@@ -44,7 +46,7 @@ class Staging:
         memory = dynamic_shared_memory(UInt8, self.stages * sum(sizes), alignment=_ALIGNMENT)
         lengths = [tile.__weft_loop__()[0] for tile in self.tiles]
         count: Any = Int(lengths[0])
-        threads, ahead = block_threads(), self.stages - 1
+        threads, ahead = block_threads(), self.stages - 1 - self.running
 
         def part(stage: Any, number: int) -> Any:
             start = stage * sum(sizes) + sum(sizes[:number])

@@ -24,7 +24,7 @@ from weft.tile.memory import load
 from weft.tile.staged import LINE, Staged, staged
 from weft.tile.tile import Tile
 
-__all__ = ["dot"]
+__all__ = ["checked_pair", "dot", "sums_type", "takes_warpgroups"]
 
 Operand = Tile[Any] | Staged[Any] | LayoutTensor[Any]
 _HALVES = ("float16", "bfloat16")
@@ -59,20 +59,8 @@ def dot(
         CompileError: extents do not go together, or types differ.
     """
     left, right = _operand(a), _operand(b)
-    (m, k), (deep, n) = left.shape, right.shape
-    if k != deep:
-        refuse(
-            "tile-shape",
-            f"a {m} x {k} tile has no product with one of {deep} x {n}",
-            hint="the columns of a are the rows of b; b.T turns it",
-        )
-    if left.dtype != right.dtype:
-        refuse(
-            "mixed-types",
-            f"a product of {left.dtype} and {right.dtype}",
-            hint=f"convert one: .cast({right.dtype.name})" if isinstance(a, Tile) else "give both one type",
-        )
-    kind = _sums(left.dtype)
+    m, n = checked_pair(left, right)
+    kind = sums_type(left.dtype)
     if acc is not None and (acc.shape != (m, n) or acc.dtype != kind):
         refuse(
             "tile-shape",
@@ -85,7 +73,29 @@ def dot(
     return made if acc is None or acc.distribution == to else made.distributed(acc)
 
 
-def _sums(dtype: DType) -> DType:
+def checked_pair(left: Any, right: Any) -> tuple[int, int]:
+    """Rows and columns of the product.
+
+    Raises:
+        CompileError: extents do not go together, or types differ.
+    """
+    (m, k), (deep, n) = left.shape, right.shape
+    if k != deep:
+        refuse(
+            "tile-shape",
+            f"a {m} x {k} tile has no product with one of {deep} x {n}",
+            hint="the columns of a are the rows of b; b.T turns it",
+        )
+    if left.dtype != right.dtype:
+        refuse(
+            "mixed-types",
+            f"a product of {left.dtype} and {right.dtype}",
+            hint="give both one type: t.cast(Float16), say, of a tile in registers",
+        )
+    return m, n
+
+
+def sums_type(dtype: DType) -> DType:
     """The type of the sums."""
     if dtype.is_float:
         return dtype if dtype.bits == 64 else Float32.dtype
@@ -108,7 +118,7 @@ def _multiplied(left: Any, right: Any, sums: Any, to: Distribution, precision: s
         return by_lanes(_in_memory(left), _in_memory(right), sums, to)
     if isinstance(right, Tile):
         right = staged(cast("Tile[Any]", right))
-    if _takes_warpgroups(left, right, to):
+    if takes_warpgroups(left, right, to):
         return by_warpgroups(left, right, sums, to)
     return by_warps(left, right, sums, to)
 
@@ -121,7 +131,7 @@ def _in_memory(x: Any) -> Staged[Any]:
     return staged(cast("Tile[Any]", x)) if isinstance(x, Tile) else x
 
 
-def _takes_warpgroups(left: Any, right: Any, to: Distribution) -> bool:
+def takes_warpgroups(left: Any, right: Any, to: Distribution) -> bool:
     """Whether ``wgmma`` multiplies these."""
     if threads_are_loops() or not current_target().supports(Feature.WGMMA) or left.dtype.name not in _HALVES:
         return False

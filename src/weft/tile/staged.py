@@ -152,7 +152,10 @@ class StagedSpec:
 
 
 def staged(tile: Tile[Any]) -> Staged[Any]:
-    """A tile put into shared memory; all threads of the block come here."""
+    """A matrix put into shared memory, as ``dot`` reads it: an operand that a loop multiplies many times.
+
+    All threads of the block come here. A line that runs again, in a loop say, writes to the same memory.
+    """
     return Staged(_stored(tile.values, distribution=tile.distribution), tile.shape)
 
 
