@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from weft import Float32, Float64, Int, Pointer, UInt8, UInt64, func, kernel, math, struct
@@ -114,7 +116,8 @@ def test_mandelbrot(device: DeviceContext) -> None:
     c = (np.float32(-2) + x.astype(np.float32) * np.float32(3 / 96)) + 1j * (
         np.float32(-1) + y.astype(np.float32) * np.float32(2 / 64)
     )
-    z, n = np.zeros_like(c), np.full(c.shape, 20)
+    z: Any = np.zeros_like(c)
+    n = np.full(c.shape, 20)
     for i in range(20):
         z = np.where(n == 20, z * z + c, z)
         n[(np.abs(z) >= 2) & (n == 20)] = i
