@@ -6,18 +6,18 @@ written there. The options are those of the whole process, which ends behind its
 
 from __future__ import annotations
 
+import importlib
 import marshal
 import sys
 from typing import Any
-
-import backend
-from markers import BEFORE, TIMES
 
 _REMARKS = "loop-vectorize|slp-vectorizer|loop-unroll|transform-warning|regalloc|prologepilog"
 
 
 def main() -> None:
     """Do the job that comes in, as ``marshal`` writes it, behind what is asked: ``passes`` or ``remarks``."""
+    backend: Any = importlib.import_module("backend")  # beside this file, as the package is not loaded here
+    markers: Any = importlib.import_module("markers")
     asked, job = marshal.loads(sys.stdin.buffer.read())
     backend.host_machine()
     if asked == "remarks":
@@ -34,10 +34,10 @@ def main() -> None:
     backend.compile(backend.Job(*job), _nothing, started)  # without what printing costs
     report = "".join([builder.finish_pass_timing() for builder in timed])
     module = backend.llvm.parse_assembly(backend.Job(*job).text, backend.llvm.create_context())
-    print(f"{BEFORE}\n{module}", file=sys.stderr, flush=True)
+    print(f"{markers.BEFORE}\n{module}", file=sys.stderr, flush=True)
     backend.llvm.set_option("weft", "--print-changed=quiet")
     backend.compile(backend.Job(*job), _nothing)
-    print(f"{TIMES}\n{report}", file=sys.stderr, flush=True)
+    print(f"{markers.TIMES}\n{report}", file=sys.stderr, flush=True)
 
 
 def _nothing(stage: str) -> None:
