@@ -15,12 +15,16 @@ import signal
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from weft.abi.artifact import Artifact
 from weft.build.outcome import Outcome, Told, outcome_of
 from weft.build.plan import Item
+from weft.compiler.cache import key_of
+from weft.compiler.cache.disk import load
 from weft.compiler.cache.program import Together
+from weft.compiler.llvm.emit import have_here
 from weft.compiler.llvm.worker.serve import quietly
 from weft.config import scope, settings
 from weft.diagnostics import CompileError
@@ -41,15 +45,25 @@ class _Compiler:
     def __init__(self) -> None:
         self._made: dict[Target, Together[Artifact]] = {}
 
+    def _together(self, target: Target) -> Together[Artifact]:
+        together = self._made.get(target)
+        if together is None:
+            together = self._made[target] = Together(target, 1, lambda artifact: artifact)
+        return together
+
+    def prepare(self, item: Item) -> None:
+        """Load what all items need; LLVM, if this one is not in the cache."""
+        with suppress(CompileError):  # which is found again, and told
+            made = self._together(item.target).program.elaborate(item.instance)
+            key = key_of(made)
+            if item.target.format != "python" and (key is None or load(key) is None):
+                have_here()
+
     def outcome(self, item: Item) -> Outcome:
         """What becomes of an item."""
-        together = self._made.get(item.target)
-        if together is None:
-            together = Together(item.target, 1, lambda artifact: artifact)
-            self._made[item.target] = together
         with noted() as spans:
             try:
-                pending = together.begin(item.instance)
+                pending = self._together(item.target).begin(item.instance)
             except CompileError as error:
                 return Outcome(item, None, error)
         return outcome_of(item, pending, spans)
@@ -99,12 +113,11 @@ class _Fork:
 def forked(items: Sequence[Item], jobs: int, told: Told) -> list[Outcome]:
     """Compile each by so many forks; the outcomes in the order of the items."""
     compiler = _Compiler()
-    outcomes: dict[int, Outcome] = {0: compiler.outcome(items[0])}  # loads what all need
-    told(outcomes[0])
-    waiting = list(range(len(items) - 1, 0, -1))
+    compiler.prepare(items[0])
+    outcomes: dict[int, Outcome] = {}
+    waiting = list(range(len(items) - 1, -1, -1))
     forks: list[_Fork] = []
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # or each fork would copy what it looks at for garbage
     try:
         while waiting or any(fork.item >= 0 for fork in forks):
             while waiting and len(forks) < jobs:

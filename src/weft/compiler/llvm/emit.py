@@ -149,6 +149,12 @@ def job_of(
     )
 
 
+def have_here() -> None:
+    """Load LLVM into this process, for those that it forks."""
+    with _lock:
+        _backend().host_machine()
+
+
 def _run(text: str, target: Target, kind: str, step: _Step) -> tuple[Any, str]:
     """What LLVM makes of a module, and what it prints."""
     job = job_of(text, target, kind, step.level, vectors=step.vectors, passes=step.passes)
