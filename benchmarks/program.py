@@ -1,7 +1,7 @@
 """A program of two hundred kernels: one after the other, together, by forks over cores, and by NVRTC.
 
 ``alone`` is one after the other, ``together`` what ``ctx.compile_functions`` does, ``forks`` what
-``weft build`` does; where there is a GPU, ``ready`` are the same until its driver has assembled and loaded all.
+``weft build`` does. Where there is a GPU, ``ready`` are these until its driver has assembled all.
 Processor time is that of this process and of those that it has started; each case is a process of its own.
 ``python -m benchmarks.program CASE JOBS`` is one of them.
 """
