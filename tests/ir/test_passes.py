@@ -20,6 +20,7 @@ from weft.compiler.ir.verify import verify_module
 from weft.compiler.passes import thread_context as context
 from weft.compiler.passes.barrier_split import BarrierBody
 from weft.compiler.passes.block_functions import block_functions
+from weft.compiler.passes.block_order import goes_down
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.first_threads import differs
 from weft.compiler.passes.guard_bounds import take_guards
@@ -84,6 +85,10 @@ def together(module: Module) -> str:
     return out
 
 
+def block_order(module: Module) -> str:
+    return "".join(f"// {f.name}: along {'y' if goes_down(f) else 'x'}\n" for f in module.functions)
+
+
 def thread_context(module: Module) -> None:
     """The kernel's own helpers, without the kernel, which is for ``thread_loops`` to make."""
     frame = context.Frame.of(module, kernel_of(module), context.needs_context(module))
@@ -128,6 +133,7 @@ PASSES: list[Callable[[Module], str | None]] = [
     first_threads,
     thread_context,
     together,
+    block_order,
     registers,
     barrier_split,
     thread_loops,
@@ -135,7 +141,7 @@ PASSES: list[Callable[[Module], str | None]] = [
     block_functions,
     pairs,
 ]
-ANALYSES = (uniformity, first_threads, together)
+ANALYSES = (uniformity, first_threads, together, block_order)
 
 
 def kernel_of(module: Module) -> Function:

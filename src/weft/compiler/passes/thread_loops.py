@@ -13,6 +13,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I8, I64, AddressSpace, pointer
 from weft.compiler.passes.barrier_split import BarrierBody
+from weft.compiler.passes.block_order import goes_down
 from weft.compiler.passes.end_threads import return_ends
 from weft.compiler.passes.group_cut import block_number, has_meeting
 from weft.compiler.passes.group_loops import Group
@@ -151,6 +152,8 @@ class _Loops:
         self.together = Together(kernel, functions, self.decisions.uniformity)
         self.beside = None if group else side_by_side(kernel, self.together, frame)
         self.interior = None if self.together.splits else find_interior(kernel)
+        cut = bool(self.together.splits) and self.beside is None and not group
+        self.down = cut and goes_down(kernel)
         self.record = LaunchRecord(self.b, Value(_P, None, "launch"))
 
     def build(self) -> Function:
@@ -229,9 +232,11 @@ class _Loops:
     def block_ids(self, linear: Value, grid: list[Value]) -> list[Value]:
         """x, y, z of the block with that linear number."""
         b = self.b
-        x = b.arith("remui", linear, grid[0])
-        rest = b.arith("divui", linear, grid[0])
-        return [x, b.arith("remui", rest, grid[1]), b.arith("divui", rest, grid[1])]
+        first, second = (grid[1], grid[0]) if self.down else (grid[0], grid[1])
+        one = b.arith("remui", linear, first)
+        rest = b.arith("divui", linear, first)
+        other, z = b.arith("remui", rest, second), b.arith("divui", rest, second)
+        return [other, one, z] if self.down else [one, other, z]
 
     def smaller(self, x: Value, y: Value) -> Value:
         """The smaller of two numbers."""
