@@ -1,4 +1,4 @@
-"""Code for debuggers of native code: gdb stops at the user's lines and shows what variables hold."""
+"""Code for debuggers of native code: gdb and lldb stop at the user's lines and show what variables hold."""
 
 from __future__ import annotations
 
@@ -122,6 +122,54 @@ def test_gdb_stops_at_lines_and_shows_values(tmp_path: Path, given: str) -> None
         {sum(rows) - 8 * 20 + 5} {sum(rows) + 5}
         """
     assert found.split() == expected.replace(",", " ").split(), done.stdout + done.stderr
+
+
+FOR_LLDB = """\
+settings set plugin.jit-loader.gdb.enable on
+breakpoint set --file program.py --line 18 --condition "v == 11"
+breakpoint set --file program.py --line 31 --condition "i == 13 && j == 3"
+process launch
+frame variable v pair.a
+up
+frame variable i
+continue
+frame variable own total s[3]
+frame variable *t
+breakpoint delete --force
+continue
+"""
+
+
+@pytest.mark.skipif(shutil.which("lldb") is None, reason="no lldb here")
+def test_lldb_stops_at_lines_and_shows_values(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    (tmp_path / "commands").write_text(FOR_LLDB, encoding="utf-8")
+    python = os.path.realpath(sys.executable)  # which lldb runs in any case
+    done = subprocess.run(
+        ["lldb", "--batch", "--no-lldbinit", "-s", "commands", "--", python, "program.py"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "WEFT_DEBUG": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=120,
+        check=False,
+    )
+    if "ptrace" in done.stderr or "personality" in done.stderr:
+        pytest.skip("lldb may run nothing here")
+    rows = [2.5 * n + 200 for n in range(8, 16)]
+    stops = re.findall(r"`(\w+) at (program.py:\d+)", done.stdout)
+    assert stops == [("scaled", "program.py:18"), ("smooth", "program.py:27"), ("smooth", "program.py:31")]
+    shown = re.findall(r"^\(\w+\) (.+ = .+)$", done.stdout, re.MULTILINE)
+    assert shown == [
+        "v = 11",
+        "pair.a = 2.5",
+        "i = 11",
+        "own = 5",
+        f"total = {rows[0] + rows[1] + rows[2]:g}",
+        f"s[3] = {rows[3]:g}",
+    ]
+    assert "[0] = 9, [1] = 10, [2] = 11" in done.stdout
+    assert f"{sum(rows) - 8 * 20 + 5} {sum(rows) + 5}\n" in done.stdout
 
 
 @struct
