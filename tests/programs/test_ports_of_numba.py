@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from weft import Float32, Float64, Int, Pointer, UInt8, UInt64, func, kernel, math, struct
@@ -112,11 +110,11 @@ def test_mandelbrot(device: DeviceContext) -> None:
         mandel_kernel, -2.0, 1.0, -1.0, 1.0, image, 20, grid_dim=(2, 2), block_dim=(32, 8)
     )
     device.synchronize()
-    y, x = np.mgrid[:64, :96]
+    y, x = np.indices((64, 96))
     c = (np.float32(-2) + x.astype(np.float32) * np.float32(3 / 96)) + 1j * (
         np.float32(-1) + y.astype(np.float32) * np.float32(2 / 64)
     )
-    z: Any = np.zeros_like(c)
+    z = np.zeros_like(c)
     n = np.full(c.shape, 20)
     for i in range(20):
         z = np.where(n == 20, z * z + c, z)
