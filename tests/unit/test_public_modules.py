@@ -11,7 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from weft import LaunchError
+from weft import Float32, LaunchError
+from weft.gpu.host import DeviceContext
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [*(DOCS / "reference").glob("*.md"), DOCS / "math.md"]
@@ -26,7 +27,11 @@ def modules() -> list[ModuleType]:
             found.append(importlib.import_module(name))
         except ImportError:
             continue
-    return [m for m in found if not m.__name__.startswith(("weft.explorer", "weft.targets", "weft.torch."))]
+    return [
+        m
+        for m in found
+        if not m.__name__.startswith(("weft.build", "weft.explorer", "weft.targets", "weft.torch."))
+    ]
 
 
 MODULES = modules()
@@ -62,3 +67,14 @@ def test_rooms_are_there_without_an_import_of_their_own() -> None:
     program = f"import sys, weft; print([n for n in {sorted(PUBLIC)} if eval(n).__name__ != n])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_completion_shows_what_the_reference_shows() -> None:
+    page = (DOCS / "reference" / "gpu.host.md").read_text("utf-8")
+    [left_out] = re.findall(r"\^\(([\w|]+)\)\$", page)
+    with DeviceContext(api="cpu") as ctx:
+        buffer, host = ctx.enqueue_create_buffer(Float32, 2), ctx.enqueue_create_host_buffer(Float32, 2)
+        stream = ctx.create_stream()
+        for held in (ctx, buffer, host, stream, stream.record_event()):
+            assert {"close", "done"} & {*dir(held)}
+            assert not {*left_out.split("|")} & {*dir(held)}

@@ -22,8 +22,13 @@ from weft.diagnostics.modules import UnknownAttribute
 from weft.diagnostics.unfit import tell_of_methods
 
 _INSIDE = {
-    "BaseContext": "begin_capture capturing device end_capture enqueue_by_python handle instead keep keys"
-    " load_object native note_use notes_writes queue_of queued reaches recording refuse_waiting stream",
+    "BaseContext": "begin_capture capturing device end_capture enqueue_by_python guests handle instead keep"
+    " keys leaks load_object native note_use notes_writes queue_of queued reaches recording refuse_waiting"
+    " stream",
+    "DeviceContext": "code_of descriptor_of launches_as_usual note_guest ready_launch",
+    "Buffer": "allocation called instead key lend lend_to_peer note_written space user",
+    "DeviceStream": "native record",
+    "DeviceEvent": "capture native place",
 }
 """By class, what it has for weft itself, and nobody is to complete."""
 
