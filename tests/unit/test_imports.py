@@ -89,7 +89,7 @@ ROOMS: dict[str, set[str] | None] = {
     "launch.launched": BOTTOM | {"compiler.source", "lang", "runtime"},
     "launch.made_again": {"diagnostics", "lang", "launch.arguments", "layout"},
     "launch.checked": BOTTOM | {"config", "runtime", "targets"},
-    "launch.profile": {"record", "runtime"},
+    "launch.profile": BOTTOM | {"benchmark", "lang", "runtime"},
     "launch.extents": BOTTOM | {"lang", "launch.ranges", "runtime"},
     "launch.variants": {"compiler.source", "lang"},
     # Rooms that join the compiler, the runtime and the library for the user.

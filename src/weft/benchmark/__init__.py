@@ -25,6 +25,7 @@ Example:
 from weft.benchmark.bench import Bench, BenchId
 from weft.benchmark.report import BenchMetric, Report, ThroughputMeasure
 from weft.benchmark.timing import BenchConfig, Bencher, run
+from weft.benchmark.work import declare_work
 from weft.diagnostics.modules import present
 from weft.lang.kept import clobber_memory, keep
 
@@ -37,6 +38,7 @@ __all__ = [
     "Report",
     "ThroughputMeasure",
     "clobber_memory",
+    "declare_work",
     "keep",
     "run",
 ]

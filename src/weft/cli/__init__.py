@@ -290,6 +290,11 @@ def _add_profile(commands: Any) -> None:
     profile.add_argument(
         "--trace", metavar="FILE", help="write each launch there, as Chrome's traces have it"
     )
+    profile.add_argument(
+        "--page", metavar="FILE", help="write a page of HTML: the table, rooflines, timelines"
+    )
+    ranges = "mark launches for Nsight Systems and Nsight Compute, as ranges of NVTX"
+    profile.add_argument("--nvtx", action="store_true", help=ranges)
     profile.add_argument("file", metavar="FILE")
     profile.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 

@@ -40,7 +40,7 @@ from weft.launch.extents import Placement, Placements
 from weft.launch.launched import Launched, ReadyLaunch
 from weft.launch.loaded import Loaded
 from weft.launch.made_again import MadeAgain
-from weft.launch.profile import is_profiled, put
+from weft.launch.profile import Call, is_profiled, put
 from weft.launch.ranges import describe_over, is_even
 from weft.launch.tiles import Descriptors, MakesTiles
 from weft.launch.variants import Variants, forget_variants
@@ -380,12 +380,13 @@ class DeviceContext(MakesTiles, BaseContext):
             copies = None if empty or self.info.shares_host else loaded.copies(self, memory, values)
         launch = Launch(loaded.function, grid, block, loaded.pack(values), shared, extents, attributes)
         guest: Stream | None = None
+        call = kernel, args, named
         theirs = len(arrays) > 0 and all(isinstance(m, (ForeignArray, Descriptors)) for m in memory)
         if arrays:
             alone = stream is None and theirs
-            guest = None if empty else self._launch_beside(target, arrays, launch, copies, alone=alone)
+            guest = None if empty else self._launch_beside(target, arrays, launch, copies, call, alone=alone)
         elif not empty:
-            put(target, launch, memory, self)
+            put(target, launch, memory, self, call)
         self.queued()
         foreign = guest is not None or (self.info.shares_host and theirs)
         repeatable = (foreign or not arrays) and self.recording is None and not empty and self._as_usual
@@ -508,6 +509,7 @@ class DeviceContext(MakesTiles, BaseContext):
         arrays: list[ForeignArray],
         launch: Launch,
         copies: HostCopies | None,
+        call: Call,
         *,
         alone: bool,
     ) -> Stream | None:
@@ -517,7 +519,7 @@ class DeviceContext(MakesTiles, BaseContext):
         with ordered as queue:
             if copies is not None:
                 copies.bring(queue)
-            put(queue, launch, arrays, self)
+            put(queue, launch, arrays, self, call)
             if copies is not None:
                 copies.take_back(queue)
         if ordered.guest is not None:

@@ -46,6 +46,9 @@ class DeviceInfo:
     total_memory: int
     bandwidth: int = 0
     """Bytes a second that its memory gives at most, by its clock and its width; 0 where nothing says."""
+    flops: int = 0
+    """Operations on Float32 a second that it does at most without tensor cores, a product with a sum being
+    two, by its clock and its lanes; 0 where nothing says."""
     shares_host: bool = False
     """Whether its memory is the host's, so that Python sees it and it sees that of other libraries."""
     dlpack: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.diagnostics import LaunchError
@@ -11,6 +12,10 @@ from weft.runtime.spelt import Spelt
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
     from weft.runtime.streams import DeviceStream
+
+
+watch: Callable[[DeviceGraph, Stream, Callable[[], None]], None] | None = None
+"""Who replays graphs, where somebody measures them: it gets the graph, the stream and what replays."""
 
 
 class Recording:
@@ -36,6 +41,8 @@ class DeviceGraph(Spelt):
 
     def __init__(self, context: BaseContext) -> None:
         self.context = context
+        self.launches: list[tuple[str, float, float]] = []
+        """The kernels that it launches with their bytes and operations, where launches are measured."""
         self._native: Graph | None = None
         self._closed = False
 
@@ -68,7 +75,11 @@ class DeviceGraph(Spelt):
                 if self._closed
                 else "replay it after the `with ctx.capture() as graph:` block",
             )
-        self._native.replay(self.context.queue_of(stream))
+        native, queue = self._native, self.context.queue_of(stream)
+        if watch is None:
+            native.replay(queue)
+        else:
+            watch(self, queue, lambda: native.replay(queue))
 
     def update(self) -> GraphCapture:
         """For ``with``: capture anew into this graph, with other arguments or other work.

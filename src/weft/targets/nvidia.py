@@ -105,6 +105,7 @@ _MACHINE = {
 def _target(capability: int, suffix: str = "") -> Target:
     version, shared, held, warps, blocks = _ARCHITECTURES[capability]
     units = {} if capability >= 80 else {"shared_unit": 256, "reserved_shared": 0}
+    units["float_lanes"] = 64 if capability <= 80 else 128  # by the guide's table of throughputs
     if suffix == "a":
         version = max(version, 80)
     supported = {Feature.NVVM, Feature.ASSEMBLER, Feature.COOPERATIVE}

@@ -62,7 +62,8 @@ class Residence:
     """What a multiprocessor has for the blocks that run on it at once. Shared memory is in bytes.
 
     ``register_unit`` is how many registers a warp is given at a time, ``shared_unit`` the same of shared
-    memory for a block, of which the system keeps ``reserved_shared``.
+    memory for a block, of which the system keeps ``reserved_shared``. ``float_lanes`` are the products and
+    sums of Float32 that it begins in a clock.
     """
 
     warps: int
@@ -72,6 +73,7 @@ class Residence:
     register_unit: int = 256
     shared_unit: int = 128
     reserved_shared: int = 1024
+    float_lanes: int = 128
 
 
 @record(eq=False)

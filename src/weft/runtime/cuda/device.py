@@ -42,10 +42,11 @@ def device_info(cuda: Cuda, ordinal: int) -> DeviceInfo:
         capability = attribute("COMPUTE_CAPABILITY_MAJOR") * 10 + attribute("COMPUTE_CAPABILITY_MINOR")
         bx, by, bz = (attribute(f"MAX_BLOCK_DIM_{axis}") for axis in "XYZ")
         gx, gy, gz = (attribute(f"MAX_GRID_DIM_{axis}") for axis in "XYZ")
+        target = _target(name, capability)
         return DeviceInfo(
             name=name,
             api="cuda",
-            target=_target(name, capability),
+            target=target,
             max_threads_per_block=attribute("MAX_THREADS_PER_BLOCK"),
             max_block_dim=(bx, by, bz),
             max_grid_dim=(gx, gy, gz),
@@ -54,10 +55,19 @@ def device_info(cuda: Cuda, ordinal: int) -> DeviceInfo:
             warp_size=attribute("WARP_SIZE"),
             total_memory=int(cuda(cu.cuDeviceTotalMem, device)),
             bandwidth=2 * 1000 * attribute("MEMORY_CLOCK_RATE") * attribute("GLOBAL_MEMORY_BUS_WIDTH") // 8,
+            flops=_flops(
+                _target(name, capability), attribute("MULTIPROCESSOR_COUNT"), 1000 * attribute("CLOCK_RATE")
+            ),
             dlpack=2,
         )
     except CudaFailure as failure:
         raise DriverMissing(f"the NVIDIA driver says nothing of GPU {ordinal}: {failure}") from failure
+
+
+def _flops(target: str, multiprocessors: int, hertz: int) -> int:
+    """Operations on Float32 a second at most: each lane has a product and a sum in a clock."""
+    residence = TARGETS[target].residence
+    return 0 if residence is None else 2 * residence.float_lanes * multiprocessors * hertz
 
 
 def _target(name: str, capability: int) -> str:
