@@ -9,8 +9,8 @@ program's, and ``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one 
 mean (``DeviceContext``). ``WEFT_INTERPRET=1`` makes every context the interpreter's. ``WEFT_CPU_THREADS``
 says how many threads run the blocks of a launch on a CPU. A launch on a GPU copies arrays of the host there
 and back, unless ``WEFT_HOST_ARRAYS=refuse``. ``WEFT_OPT_LEVEL`` says how much LLVM and a GPU's assembler
-optimise, from 0 to 3. With ``WEFT_TUNE=0`` launches of tuned kernels measure
-nothing.
+optimise, from 0 to 3. ``WEFT_PERF_MAP=1`` writes where kernels of a CPU lie, for ``perf``. With
+``WEFT_TUNE=0`` launches of tuned kernels measure nothing.
 A program changes a setting for a while with ``scope``:
 
 >>> from weft import config
@@ -59,7 +59,8 @@ class Settings:
     whether Python runs the kernels of all contexts, whatever API they name. ``schedule`` is the seed of the
     order in which a CPU runs blocks and threads, none for the usual one. ``debug`` says whether contexts of a
     CPU compile for debuggers of native code, ``tune`` whether launches of tuned kernels measure what is
-    not known, ``opt_level`` how much is optimised, from 0 to 3, or none for what the target says.
+    not known, ``opt_level`` how much is optimised, from 0 to 3, or none for what the target says,
+    ``perf_map`` whether ``perf`` is told where kernels of a CPU lie.
     """
 
     device: str | None
@@ -75,6 +76,7 @@ class Settings:
     debug: bool = False
     tune: bool = True
     opt_level: int | None = None
+    perf_map: bool = False
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -140,6 +142,7 @@ def scope(
             debug=outer.debug if debug is None else debug,
             tune=outer.tune if tune is None else tune,
             opt_level=outer.opt_level if opt_level is None else opt_level,
+            perf_map=outer.perf_map,
         )
     )
     try:
@@ -165,6 +168,7 @@ def _from_environment() -> Settings:
         debug=_one_of("WEFT_DEBUG", ("0", "1"), "code is optimised, and debuggers know none of it") == "1",
         tune=_one_of("WEFT_TUNE", ("1", "0"), "launches measure what is not known") == "1",
         opt_level=_level(os.environ.get("WEFT_OPT_LEVEL")),
+        perf_map=_one_of("WEFT_PERF_MAP", ("0", "1"), "perf knows no kernels of CPUs by name") == "1",
     )
 
 

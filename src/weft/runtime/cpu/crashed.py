@@ -10,7 +10,6 @@ import ctypes
 import faulthandler
 import os
 import signal
-import struct
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -36,6 +35,7 @@ from weft.diagnostics import (
     is_internal,
 )
 from weft.diagnostics.rendering import render
+from weft.runtime.cpu.elf import symbols
 from weft.runtime.cpu.native import running
 from weft.runtime.cpu.shared import queues
 from weft.runtime.cpu.threads import main_thread
@@ -84,16 +84,7 @@ def watch(code: bytes, entry: str, address: int) -> None:
 
 def _around(code: bytes, entry: str) -> tuple[int, int]:
     """Where in its section of an ELF file a function is, and how long that is."""
-    (at,), (each, count) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<HH", code, 58)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", code, at + each * n) for n in range(count)]
-    for _, kind, _, _, begin, size, link, *_ in sections:
-        names = sections[link][4]
-        for symbol in range(begin, begin + size, 24) if kind == 2 else ():
-            name, _, _, section, value, _ = struct.unpack_from("<IBBHQQ", code, symbol)
-            text = names + name
-            if code[text : code.index(b"\0", text)] == entry.encode():
-                return value, sections[section][5]
-    return 0, 0
+    return next(((each.start, each.whole) for each in symbols(code) if each.name == entry), (0, 0))
 
 
 def begin(load_object: LoadObject) -> None:

@@ -20,7 +20,7 @@ from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
 from weft.config import processors, settings
 from weft.diagnostics import calling_frame
 from weft.runtime.clocks import Clock, StreamClock, host_knows
-from weft.runtime.cpu import crashed, pieces
+from weft.runtime.cpu import crashed, perf_map, pieces
 from weft.runtime.cpu.beside import Touched
 from weft.runtime.cpu.memory import PAGES_FROM, Block
 from weft.runtime.cpu.native import (
@@ -227,6 +227,8 @@ class CpuDevice:
         crashed.begin(self._load_object)
         loaded = self._load_object(artifact.code, [*entries, *[FAULTS] * counted], externals())
         crashed.watch(artifact.code, entries[0], loaded.addresses[0])
+        if settings().perf_map:
+            perf_map.note(artifact.code, entries[0], loaded.addresses[0])
         if any("function_pointer" in kernel.uses for kernel in kernels):
             _pointed_at.append(loaded)
         *addresses, faults = loaded.addresses if counted else (*loaded.addresses, 0)
