@@ -197,8 +197,47 @@ def test_a_page_that_follows_the_file(file: Path) -> None:
             server.terminate()
 
 
+def test_a_page_that_follows_what_is_imported(file: Path) -> None:
+    part, deep = file.with_name("part_of_it.py"), file.with_name("deep_part.py")
+    deep.write_text("NUMBER = 3.5\n")
+    part.write_text("from deep_part import NUMBER\n")
+    text = file.read_text().replace("2.0", "NUMBER")
+    file.write_text(f"from part_of_it import NUMBER\n{text}")
+    words = [sys.executable, "-m", "weft", "explore", f"{file}:fill", "--target", "sm_80", "--serve"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            url = server.stdout.readline().split()[0]
+            with urllib.request.urlopen(f"{url}changes", timeout=20) as changes:
+                deep.write_text("NUMBER = 7.5\n")  # as long as before
+                found = json.loads(_event(changes))["kernels"]["fill"]
+                (ir, *_) = [stage["lines"] for stage in found["stages"] if stage["name"] == "ir"]
+                assert "7.5" in str(ir)
+                assert "3.5" not in str(ir)
+        finally:
+            server.terminate()
+
+
 def _event(stream: Any) -> str:
     while True:
         line = stream.readline().decode()
         if line.startswith("data: "):
             return line[6:]
+
+
+def test_what_was_measured_is_shown(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, page = tmp_path / "trace.json", tmp_path / "page.html"
+    args = {"bytes": 4000, "flops": 8000, "bandwidth": 2 * 10**9, "peak": 10**10}
+    events = [{"name": "fill", "pid": "GPU", "dur": took, "ts": 0, "args": args} for took in (3.0, 4.0, 9.0)]
+    trace.write_text(json.dumps({"traceEvents": events, "otherData": {"GPU": 1.5e9}}))
+    words = ["explore", f"{file}:fill", "--target", "sm_80", "-o", str(page), "--profile", str(trace)]
+    assert main(words) == 0
+    kernel = data_of(page.read_text())["kernels"]["fill"]
+    expected = {"launches": "3", "median": "4.0 us", "bandwidth": "1 GB/s", "operations": "2 GFLOP/s"}
+    assert kernel["measured"] == expected
+    assert "fill: 2.0 GFLOP/s, 2 FLOP/byte" in kernel["roofline"]
+    assert kernel["roofline"].count("<circle") == 1
+    trace.write_text("{}")
+    capsys.readouterr()
+    assert main(words) == 1
+    assert "is no trace of weft profile" in capsys.readouterr().err

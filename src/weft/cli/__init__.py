@@ -281,6 +281,8 @@ def _add_explore(commands: Any) -> None:
     explore = commands.add_parser("explore", help="a page with a kernel's forms side by side, line by line")
     _add_kernel(explore, "a kernel's name, or a call that makes one; without it all of the file's kernels")
     explore.add_argument("-o", dest="output", metavar="FILE", help="the page; by default FILE.html")
+    told = "what `weft profile --trace` wrote: times and a roofline are shown with each kernel"
+    explore.add_argument("--profile", metavar="TRACE", help=told)
     explore.add_argument("--serve", action="store_true", help="show it, and again whenever the file is saved")
     explore.add_argument("--port", type=_count, default=0, metavar="N", help="of --serve; by default any")
 

@@ -15,6 +15,7 @@ from weft.cli.program import compiled, execute
 from weft.compile import default_target
 from weft.diagnostics import CompileError
 from weft.explorer.page import page
+from weft.explorer.profiled import Profiled
 from weft.explorer.stages import Explored, explored, with_machine_code
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
@@ -25,11 +26,17 @@ def explore(words: argparse.Namespace) -> int:
     """Write the page, or serve it until it is interrupted."""
     file, name = file_and_name(words.kernel)
     target = find_target(default_target() if words.target is None else words.target)
+    measured = Profiled.read(words.profile) if words.profile is not None else Profiled()
+
+    def look() -> dict[str, Explored]:
+        found = _looked_at(file, name, target, words)
+        return {name: measured.added(kernel) for name, kernel in found.items()}
+
     if words.serve:
         from weft.explorer.serve import serve
 
-        return serve(Path(file), lambda: _looked_at(file, name, target, words), words.port)
-    found = _looked_at(file, name, target, words)
+        return serve(Path(file), look, words.port)
+    found = look()
     text = page({name: with_machine_code(kernel) for name, kernel in found.items()})
     output = words.output or f"{os.path.splitext(os.path.basename(file))[0]}.html"
     try:

@@ -35,7 +35,7 @@ def profile(words: argparse.Namespace) -> int:
         copied = {row.device.name: copy_rate(row.device) for row in rows}
         print(table(rows, copied), file=sys.stderr)
         if words.trace is not None:
-            _write("--trace", words.trace, json.dumps({"traceEvents": events}))
+            _write("--trace", words.trace, json.dumps({"traceEvents": events, "otherData": copied}))
         if words.page is not None:
             _write("--page", words.page, page(Path(words.file).name, rows, copied, events))
 

@@ -60,6 +60,8 @@ def execute(code: CodeType, name: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = code.co_filename
     sys.modules[name] = module
-    sys.path.insert(0, os.path.dirname(code.co_filename))
+    folder = os.path.dirname(code.co_filename)
+    if sys.path[:1] != [folder]:
+        sys.path.insert(0, folder)
     exec(code, vars(module))
     return module

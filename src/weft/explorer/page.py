@@ -53,4 +53,6 @@ def _kernel(kernel: Explored) -> dict[str, Any]:
         "warps": sm.warps if sm else 0,
         "pictures": dict(kernel.pictures),
         "notes": kernel.notes,
+        "measured": dict(kernel.measured),
+        "roofline": kernel.roofline,
     }

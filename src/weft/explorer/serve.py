@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import linecache
+import os
+import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.diagnostics import CompileError, WeftError
+from weft.diagnostics.location import is_internal
 from weft.diagnostics.rendering import render_all
 from weft.explorer.page import as_data, page
 from weft.explorer.stages import Explored, with_machine_code
@@ -22,6 +27,55 @@ _SETTLES = 0.005
 """Seconds in which a file that was saved does not change again."""
 
 
+class Imported:
+    """The modules of the user's that were imported since this was made: read anew where one was saved.
+
+    Those of weft, of Python and of installed packages are nobody's to edit, and stay.
+    """
+
+    def __init__(self) -> None:
+        self._before = set(sys.modules)
+        self._stamps: dict[str, tuple[int, int]] = {}
+
+    def note(self) -> None:
+        """Remember the files as they are now."""
+        self._stamps = {file: stamp_of(file) for file in self._files().values()}
+
+    def changed(self) -> bool:
+        """Whether one of them is another than it was noted as."""
+        return any(stamp_of(file) != stamp for file, stamp in self._stamps.items())
+
+    def forget(self) -> None:
+        """Have Python read all of them again: one may have taken something from another."""
+        for name in self._files():
+            del sys.modules[name]
+        importlib.invalidate_caches()
+
+    def _files(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name, module in tuple(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if name not in self._before and file is not None and not _installed(file):
+                found[name] = file
+        return found
+
+
+def _installed(file: str) -> bool:
+    return is_internal(file) or any(file.startswith(folder) for folder in _INSTALLED)
+
+
+_INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+
+
+def stamp_of(file: str | Path) -> tuple[int, int]:
+    """When a file was changed, and its size; zeros where it is not there."""
+    try:
+        found = os.stat(file)
+    except OSError:  # between an editor's two steps of saving
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
 class _Watch:
     """What the page shows now, and who waits for the next."""
 
@@ -29,29 +83,33 @@ class _Watch:
         self.file, self.make = file, make
         self.changed = threading.Condition()
         self.number = 0
+        self.imported = Imported()
+        sys.dont_write_bytecode = True  # by whose seconds two versions of a file are the same
         self.found = {name: with_machine_code(kernel) for name, kernel in make().items()}
         self.data = ""
-        self.stamp = self._stamp()
+        self.imported.note()
+        self.stamp = stamp_of(self.file)
 
     def _stamp(self) -> tuple[int, int]:
-        try:
-            found = self.file.stat()
-        except OSError:  # between an editor's two steps of saving
-            return self.stamp
-        return found.st_mtime_ns, found.st_size
+        found = stamp_of(self.file)
+        return found if found[1] else self.stamp
 
     def look(self) -> None:
         """Compile anew where the file has changed."""
         stamp = self._stamp()
-        if stamp == self.stamp:
+        others = self.imported.changed()
+        if stamp == self.stamp and not others:
             return
         while stamp != self.stamp:  # an editor may empty a file before it writes it
             self.stamp = stamp
             time.sleep(_SETTLES)
             stamp = self._stamp()
         linecache.checkcache()
+        if others:
+            self.imported.forget()
         try:
             found = self.make()
+            self.imported.note()
             self._show({**as_data(found), "live": True}, found)
             found = {name: with_machine_code(kernel) for name, kernel in found.items()}
             self._show({**as_data(found), "live": True}, found)

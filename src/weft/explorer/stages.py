@@ -41,7 +41,7 @@ class Explored:
 
     ``sources`` has of each file the first line that is shown, and the text from there; ``times`` how long
     each stage took, in milliseconds; ``calls`` from where each line is called; ``notes`` why something is
-    not there.
+    not there; ``measured`` and ``roofline`` what launches took, where somebody has measured that.
     """
 
     name: str
@@ -54,6 +54,8 @@ class Explored:
     pictures: Mapping[str, str]
     resources: Resources | None = None
     notes: list[str] = field(default_factory=list[str])
+    measured: Mapping[str, str] = field(default_factory=dict[str, str])
+    roofline: str = ""
 
 
 def explored(

@@ -72,7 +72,8 @@ class Row:
 
 _measured: list[Measured] | None = None
 _ranges: Any = None
-"""The domain of NVTX in which launches are ranges."""
+"""The package ``nvtx``, where launches are its ranges."""
+_DOMAIN = "weft"
 
 
 def start() -> None:
@@ -94,7 +95,7 @@ def start_ranges() -> None:
     except ImportError:
         message = "ranges of NVTX need the package nvtx, which is not installed"
         raise CompileError.at("setting", message, None, hints=("pip install weft[nvtx]",)) from None
-    _ranges = library.get_domain("weft")
+    _ranges = library
 
 
 def is_profiled() -> bool:
@@ -109,7 +110,7 @@ def put(stream: Stream, launch: Launch, memory: Iterable[Any], context: BaseCont
         return
     name = launch.function.kernel.signature.name
     if _ranges is not None:
-        _ranges.push_range(f"{name} {tuple(launch.grid)} x {tuple(launch.block)}")
+        _ranges.push_range(name, domain=_DOMAIN)
     try:
         if _measured is None:
             stream.launch(launch)
@@ -128,7 +129,7 @@ def put(stream: Stream, launch: Launch, memory: Iterable[Any], context: BaseCont
         _measured.append(Measured(name, before, stream.record(), nbytes, flops, context.info))
     finally:
         if _ranges is not None:
-            _ranges.pop_range()
+            _ranges.pop_range(_DOMAIN)
 
 
 def _replay(graph: graphs.DeviceGraph, stream: Stream, replay: Callable[[], None]) -> None:
@@ -177,6 +178,7 @@ def trace() -> list[dict[str, object]]:
         start = first.setdefault(each.device.name, each.before)
         at, took = each.before.seconds_since(start), each.after.seconds_since(each.before)
         row: dict[str, object] = {"name": each.name, "ph": "X", "pid": each.device.name, "tid": "kernels"}
-        args = {"bytes": each.nbytes, "flops": each.flops, "target": each.device.target}
+        args = {"bytes": each.nbytes, "flops": each.flops, "bandwidth": each.device.bandwidth}
+        args["peak"] = each.device.flops
         events.append({**row, "ts": at * 1e6, "dur": took * 1e6, "args": args})
     return events
