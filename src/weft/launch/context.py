@@ -37,7 +37,7 @@ from weft.launch.arguments import (
 from weft.launch.checked import checked_for, debugged, ends_of, level_of, schedule_of, scheduled
 from weft.launch.dumps import Dump, Dumps
 from weft.launch.extents import Placement, Placements
-from weft.launch.launched import Launched, ReadyLaunch
+from weft.launch.launched import Launched, LaunchOptions, ReadyLaunch
 from weft.launch.loaded import Loaded
 from weft.launch.made_again import MadeAgain
 from weft.launch.profile import Call, is_profiled, put
@@ -64,8 +64,6 @@ Blocks = int | tuple[int, ...] | Dim
 """How many blocks or threads, in x, y and z."""
 _Where = tuple[Any, Any, Any, Any, Any]
 """over, grid_dim, block_dim, shared_mem_bytes and stream of a launch."""
-LaunchOptions = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
-"""These, cluster_dim, cooperative and pdl."""
 
 
 def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> LoadedCode:
@@ -380,13 +378,13 @@ class DeviceContext(MakesTiles, BaseContext):
             copies = None if empty or self.info.shares_host else loaded.copies(self, memory, values)
         launch = Launch(loaded.function, grid, block, loaded.pack(values), shared, extents, attributes)
         guest: Stream | None = None
-        call = kernel, args, named
         theirs = len(arrays) > 0 and all(isinstance(m, (ForeignArray, Descriptors)) for m in memory)
         if arrays:
             alone = stream is None and theirs
+            call = kernel, args, named
             guest = None if empty else self._launch_beside(target, arrays, launch, copies, call, alone=alone)
         elif not empty:
-            put(target, launch, memory, self, call)
+            put(target, launch, memory, self, (kernel, args, named))
         self.queued()
         foreign = guest is not None or (self.info.shares_host and theirs)
         repeatable = (foreign or not arrays) and self.recording is None and not empty and self._as_usual

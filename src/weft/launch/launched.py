@@ -12,6 +12,9 @@ from weft.lang.spec import Spec
 from weft.record import record
 from weft.runtime.driver import Launch, Stream
 
+LaunchOptions = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
+"""over, grid_dim, block_dim, shared_mem_bytes, stream, cluster_dim, cooperative and pdl of a launch."""
+
 
 @record
 class Launched:
