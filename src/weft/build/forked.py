@@ -75,7 +75,10 @@ class _Fork:
     def __init__(self, items: Sequence[Item], compiler: _Compiler, others: Sequence[_Fork]) -> None:
         theirs, self.asks = os.pipe()
         self.answers, ours = os.pipe()
-        self.pid = os.fork()
+        with warnings.catch_warnings():
+            # Python 3.12 counts threads of libraries too. A fork has none, and asks none of these libraries.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.pid = os.fork()
         if self.pid == 0:
             for fd in (self.asks, self.answers, *(fd for o in others for fd in (o.asks, o.answers))):
                 os.close(fd)
