@@ -37,17 +37,25 @@ def elements(x: Any, y: Any) -> int:
 
 declare_work(add, flops=elements)
 declare_work(polynomial, flops=lambda *given: 128 * elements(*given))
-api, n = sys.argv[1], 1 << int(sys.argv[2])
-ctx = DeviceContext(api=api)
-x, y = ctx.enqueue_create_buffer("float32", n), ctx.enqueue_create_buffer("float32", n)
-y.enqueue_fill(0)
-for _ in range(12):
-    ctx.enqueue_function(fill, x, n, grid_dim=n // 256, block_dim=256)
-    ctx.enqueue_function(add, x, y, grid_dim=n // 256, block_dim=256)
-    ctx.enqueue_function(polynomial, x, y, grid_dim=n // 256, block_dim=256)
-with ctx.capture() as graph:
-    ctx.enqueue_function(fill, x, n, grid_dim=n // 256, block_dim=256)
-    ctx.enqueue_function(add, x, y, grid_dim=n // 256, block_dim=256)
-for _ in range(5):
-    graph.replay()
-ctx.synchronize()
+
+
+def main() -> None:
+    """Launch each kernel, and a graph of two."""
+    api, n = sys.argv[1], 1 << int(sys.argv[2])
+    ctx = DeviceContext(api=api)
+    x, y = ctx.enqueue_create_buffer("float32", n), ctx.enqueue_create_buffer("float32", n)
+    y.enqueue_fill(0)
+    for _ in range(12):
+        ctx.enqueue_function(fill, x, n, grid_dim=n // 256, block_dim=256)
+        ctx.enqueue_function(add, x, y, grid_dim=n // 256, block_dim=256)
+        ctx.enqueue_function(polynomial, x, y, grid_dim=n // 256, block_dim=256)
+    with ctx.capture() as graph:
+        ctx.enqueue_function(fill, x, n, grid_dim=n // 256, block_dim=256)
+        ctx.enqueue_function(add, x, y, grid_dim=n // 256, block_dim=256)
+    for _ in range(5):
+        graph.replay()
+    ctx.synchronize()
+
+
+if __name__ == "__main__":
+    main()
