@@ -1,11 +1,11 @@
-"""``try`` in helpers, whose handlers wait for what a run-time division never raises."""
+"""``try`` and ``suppress`` in helpers that wait for what a run-time division never raises."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from weft.compiler.frontend.hostcalls import Names, found
@@ -16,17 +16,25 @@ from weft.lang.elaboration import maybe_current
 _DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "divui", "divf", "remsi", "remui", "remf"))
 
 
-def catches_division(node: ast.Try, names: Names) -> bool:
-    """Whether a handler takes a division by zero."""
-    for handler in node.handlers:
-        caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        for one in caught:
-            named = BaseException if one is None else found(one, names)
-            if isinstance(one, ast.Name) and not isinstance(named, type):
-                named = getattr(builtins, one.id, None)
-            if isinstance(named, type) and issubclass(ZeroDivisionError, named):
-                return True
-    return False
+def catches_division(node: ast.Try | ast.With, names: Names) -> bool:
+    """Whether a handler takes a division by zero, or ``contextlib.suppress`` does."""
+    caught: list[ast.expr | None] = []
+    if isinstance(node, ast.With):
+        for item in node.items:
+            call = item.context_expr
+            if isinstance(call, ast.Call) and found(call.func, names) is suppress:
+                caught += call.args
+    else:
+        for handler in node.handlers:
+            caught += handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(_takes_division(one, names) for one in caught)
+
+
+def _takes_division(caught: ast.expr | None, names: Names) -> bool:
+    named = BaseException if caught is None else found(caught, names)
+    if isinstance(caught, ast.Name) and not isinstance(named, type):
+        named = getattr(builtins, caught.id, None)
+    return isinstance(named, type) and issubclass(ZeroDivisionError, named)
 
 
 @contextmanager
@@ -47,7 +55,7 @@ def undivided() -> Generator[None]:
         if any(one.name in _DIVISIONS and not _by_constant(one) for one in (op, *inner)):
             refuse(
                 "operand",
-                "this `try` waits for a division by zero, and a division at run time raises nothing: "
+                "this waits for a division by zero, and a division at run time raises nothing: "
                 "an integer divided by 0 is 0, a float infinite or nan",
                 hint="test the divisor before: x // y if y != 0 else ...",
             )

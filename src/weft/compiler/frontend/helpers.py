@@ -266,7 +266,13 @@ class _Asks(ByValue):
             return self._ask(node, "compared", ast.Constant(SYMBOLS[type(op)]), left, right)
         return place(ast.Compare(left, [op], [right]), node)
 
+    def visit_With(self, node: ast.With) -> ast.AST:
+        return self._watched(node)
+
     def visit_Try(self, node: ast.Try) -> ast.AST:
+        return self._watched(node)
+
+    def _watched(self, node: ast.Try | ast.With) -> ast.AST:
         watched = catches_division(node, self.names)
         self.generic_visit(node)
         if watched:

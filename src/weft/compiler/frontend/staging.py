@@ -192,8 +192,11 @@ class Staging(Logic, Access):
 
     def _unsure(self, assigned: tuple[Any, ...]) -> tuple[Any, ...]:
         """What a loop assigns may be None in its next round; what is known of all else stays known."""
+        changed = [one for one in assigned if type(one) is Var]
+        for var in changed:  # grows while it runs
+            changed += var.parts
         for var in self.optionals:
-            var.enter_loop(any(var is one for one in assigned))
+            var.enter_loop(any(var is one for one in changed))
         return assigned
 
     def annotated(self, annotation: Any, value: Any) -> Any:
@@ -418,16 +421,17 @@ class Staging(Logic, Access):
         self.round = object()
         self.loops.pop()
         self._after(loop)
-        for var, was in sure:
-            var.surely = was
+        for var, was, read in sure:
+            var.surely, var.parts[0].read = was, read
         self.loc = place
         self.emit("weft.for", bounds, (), {"parallel": False}, (body,))
 
-    def _sure_in_loop(self) -> list[tuple[Var, bool]]:
-        """Which variables are certain not to be None in all rounds of the loop that begins."""
+    def _sure_in_loop(self) -> list[tuple[Var, bool, Any]]:
+        """Which variables are certain not to be None in all rounds of the loop that begins; what was read."""
+        reads = [None if var.root is not None else var.parts[0].read for var in self.optionals]
         for var in self.optionals:
             var.enter_loop(False)
-        return [(var, var.surely) for var in self.optionals]
+        return [(var, var.surely, read) for var, read in zip(self.optionals, reads, strict=True)]
 
     def while_(self, test: Callable[[], Any]) -> Iterator[None]:
         """The one iteration that stands for all of a ``while``."""
@@ -457,8 +461,8 @@ class Staging(Logic, Access):
         self.loc = place
         self.emit("weft.while", (), (), {}, (condition, body))
         self._after(loop)
-        for var, was in sure:
-            var.surely = was
+        for var, was, read in sure:
+            var.surely, var.parts[0].read = was, read
         self.live = self.live and bool(loop.ends or loop.breaks)
 
     def _enter_round(self, region: Region) -> tuple[Region, bool, Any]:
