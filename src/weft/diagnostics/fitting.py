@@ -65,6 +65,8 @@ _ALIKE = (
     "shared_mem_bytes smem shared shared_mem shared_memory",
     "over range total n",
     "device context ctx",
+    "target arch architecture gpu sm",
+    "emission_kind emit kind stage",
 )
 """Words for one thing: weft's first, where they are not spelt alike."""
 
