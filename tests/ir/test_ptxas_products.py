@@ -13,6 +13,7 @@ from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu.host import DeviceContext
 from weft.kernels.products.finish import Ways, unchanged
+from weft.kernels.products.schedule import Form
 from weft.kernels.products.warpgroups import product
 from weft.lang.accept import accept_as, spec_of_annotation
 from weft.lang.signature import parameters
@@ -49,10 +50,18 @@ def test_the_ready_product_for_hopper(assemble: Callable[[str, str], str]) -> No
     whole = LayoutTensor[Any].of(ctx.enqueue_create_buffer(BFloat16, 1 << 17), batch, 1)
     boxes, swizzle = ((1, 64, 64), (1, 64, 64), (1, 16, 64)), TensorMapSwizzle.SWIZZLE_128B
     a, b, out = (ctx.create_tma_tile(whole, box, swizzle=swizzle) for box in boxes)
-    values: dict[str, Any] = {"a": a, "b": b, "out": out, "table": (), "terms": (), "epilogue": unchanged}
+    values: dict[str, Any] = {
+        "a": a,
+        "b": b,
+        "out": out,
+        "table": (),
+        "parts": (),
+        "terms": (),
+        "epilogue": unchanged,
+    }
     values["alpha"] = Float32(1)
-    known: dict[str, Any] = {"tile": (128, 256), "beside": 1, "stages": 4, "band": 16, "majors": ("m", "n")}
-    known |= {"shared": (False, False), "ways": Ways(BFloat16, piece=64)}
+    form = Form((128, 256), 1, 4, 16, 1, ("m", "n"), (False, False))
+    known: dict[str, Any] = {"form": form, "ways": Ways(BFloat16, piece=64)}
     specs = {
         p.name: StaticSpec(known[p.name])
         if p.comptime

@@ -72,55 +72,102 @@ def by_tensor_cores(
     """16 rows by a block, whose warps take 128 columns in turn; ``group`` columns have a scale."""
     launch_bounds(warps * warp.WARP_SIZE, resident)
     parts: int = PARTS[x.dtype.name]
-    shared = dynamic_shared_memory(BFloat16)
-    words, lane = packed.bitcast(UInt32), lane_id()
+    values, lane = dynamic_shared_memory(BFloat16), lane_id()
     t, g = lane % 4, lane // 4
-    top, low = least(block_idx.x * ROWS + g, m - 1), least(block_idx.x * ROWS + g + WORD, m - 1)
+    rows = tuple([least(block_idx.x * ROWS + g + of, m - 1) for of in (0, WORD)])
     steps, groups = n // COLUMNS, n // group
-    mine = words + t * 4
-    held, rows = stack_allocation(UInt32, 8 * ahead), (mine + top * (n // WORD), mine + low * (n // WORD))
+    lines = tuple([packed.bitcast(UInt32) + (t * 4 + row * (n // WORD)) for row in rows])
+    factors = tuple([scales + row * groups for row in rows])
+    shifts = tuple([zeros + row * groups for row in rows])
+    words, given = stack_allocation(UInt32, 8 * ahead), stack_allocation(scales.element_type, 4 * ahead)
+    minus = stack_allocation(BFloat16, 2 * ahead)
+
+    def fetch(u: int, step: Any) -> None:
+        """Begin to read a step's words, scales and zeros of both rows."""
+        step = least(step, steps - 1)
+        for r in unroll(range(2)):
+            found = lines[r].load(step * ROWS, width=4, alignment=16, invariant=True)
+            pair = _factors(factors[r], step, t, group)
+            shift = BFloat16(MIDDLE)
+            if shifted:
+                shift = shifts[r][(step * COLUMNS + t * 32) // group].cast(BFloat16)
+            minus[2 * u + r] = shift
+            for k in unroll(range(4)):
+                words[8 * u + 4 * r + k] = found[k]
+            for j in unroll(range(2)):
+                given[4 * u + 2 * r + j] = pair[j]
+
     for u in unroll(range(ahead)):
-        _fetch(held + 8 * u, rows, least(warp_id() + u * warps, steps - 1))
+        fetch(u, warp_id() + u * warps)
+    _begin([words[i] for i in range(8 * ahead)])
     for word in range(thread_idx.x, n // WORD, warps * warp.WARP_SIZE):
-        _prepare(shared, x.load(word * WORD, width=WORD, alignment=16).cast(Float32), word, n, parts=parts)
+        _prepare(values, x.load(word * WORD, width=WORD, alignment=16).cast(Float32), word, n, parts=parts)
+    if thread_idx.x < 32:
+        values[parts * n + thread_idx.x] = 0
     barrier()
+    places = _places(t, g, n, parts)
     first, second = Float32(0), Float32(0)
-    chosen, part = g % 4 == t, g // 4
     for start in range(warp_id(), steps, warps * ahead):
         for u in unroll(range(ahead)):
             step = start + u * warps
             if step < steps:
-                own = [held[8 * u + k] for k in range(8)]
-                _fetch(held + 8 * u, rows, least(step + ahead * warps, steps - 1))
-                at = (step * COLUMNS + t * 32) // group
-                minus = [BFloat16(128.0 + MIDDLE)] * 2
-                if shifted:
-                    minus = [
-                        (zeros[row * groups + at].cast(Float32) + 128.0).cast(BFloat16) for row in (top, low)
-                    ]
-                sums: Any = Float32.splat(4, 0.0)
-                for k in unroll(range(4)):
-                    place = ((step * 16 + t * 4 + k) * WORD).cast(UInt32)
-                    pairs = [_numbers(own[k], minus[0]), _numbers(own[4 + k], minus[1])]
-                    for turn in unroll(range((parts + 1) // 2)):
-                        there = chosen if 2 * turn + 1 < parts else chosen & (part == 0)
-                        values: Any = BFloat16.splat(8, 0.0)
-                        if there:
-                            values = shared.load(
-                                place + (2 * turn + part).cast(UInt32) * n.cast(UInt32), width=8, alignment=16
-                            )
-                        for h in unroll(range(2)):
-                            a = _joined(
-                                [pairs[0][2 * h], pairs[1][2 * h], pairs[0][2 * h + 1], pairs[1][2 * h + 1]]
-                            )
-                            sums = mma(a, _joined([values], 4 * h, 4), sums)
+                own, scale = [words[8 * u + k] for k in range(8)], [given[4 * u + k] for k in range(4)]
+                less = [minus[2 * u + r] + BFloat16(128.0) for r in range(2)]
+                sums = _product(own, less, values, places, step)
                 for j in unroll(range(2)):
-                    segment = (2 * t + j) % 4
-                    of = (step * COLUMNS + segment * 32) // group
-                    first = fma(scales[top * groups + of].cast(Float32), sums[j], first)
-                    second = fma(scales[low * groups + of].cast(Float32), sums[2 + j], second)
-    first, second = warp.sum(first, width=4), warp.sum(second, width=4)
+                    first = fma(scale[j].cast(Float32), sums[j], first)
+                    second = fma(scale[2 + j].cast(Float32), sums[2 + j], second)
+                fetch(u, step + ahead * warps)  # into the same registers, which a copy would wait for
+    _finish(y, warp.sum(first, width=4), warp.sum(second, width=4), m, warps=warps)
+
+
+def _begin(loaded: list[Any]) -> None:
+    """Have loads begin here: compilers would move them behind what follows, to where they are used."""
+    if not threads_are_loops():
+        for word in loaded:
+            inline_asm("// $0 is on its way", None, word, constraints="r", effects="write")
+
+
+def _factors(line: Any, step: Any, t: Any, group: int) -> list[Any]:
+    """The scales of both segments of a step whose sums a lane gets."""
+    first = step * COLUMNS + t % 2 * 64
+    if group == 32:
+        pair = line.load(first // 32, width=2, alignment=2 * line.dtype.itemsize, invariant=True)
+        return [pair[0], pair[1]]
+    one = line.load(first // group, invariant=True)
+    return [one, one if group % 64 == 0 else line.load((first + 32) // group, invariant=True)]
+
+
+def _places(t: Any, g: Any, n: Any, parts: int) -> tuple[tuple[Any, Any], ...]:
+    """Where a lane's part of the right matrix begins, and what it goes on by each step: numbers, or zeros."""
+    found = list[tuple[Any, Any]]()
+    for turn in range((parts + 1) // 2):
+        part = 2 * turn + g // 4
+        there = (g % 4 == t) & (part < parts)
+        at = there.select(part * n + t * 32, parts * n)
+        found.append((at.cast(UInt32), there.select(Int(COLUMNS), Int(0)).cast(UInt32)))
+    return tuple(found)
+
+
+def _product(own: list[Any], less: list[Any], values: Any, places: Any, step: Any) -> Any:
+    """Sums of 16 rows and a step's columns: those of a segment in a column of the result."""
+    sums: Any = Float32.splat(4, 0.0)
+    minus = [BFloat16.splat(2, x) for x in less]
+    for k in range(4):
+        top, low = _numbers(own[k], minus[0]), _numbers(own[4 + k], minus[1])
+        for at, go in places:
+            right = values.load(at + step.cast(UInt32) * go + UInt32(k * WORD), width=8, alignment=16)
+            for h in range(2):
+                left = _joined([top[2 * h], low[2 * h], top[2 * h + 1], low[2 * h + 1]])
+                sums = mma(left, _joined([right], 4 * h, 4), sums)
+    return sums
+
+
+@func
+def _finish(y: Any, first: Any, second: Any, m: Int, *, warps: Comptime[int]) -> None:
+    """Add up what a block's warps have, and write it."""
     totals = stack_allocation(Float32, warps * ROWS, address_space=AddressSpace.SHARED)
+    t, g = lane_id() % 4, lane_id() // 4
     if t == 0:
         totals[warp_id() * ROWS + g] = first
         totals[warp_id() * ROWS + WORD + g] = second
@@ -131,14 +178,6 @@ def by_tensor_cores(
         for w in unroll(range(1, warps)):
             total += totals[w * ROWS + thread_idx.x]
         y[row] = total.cast(y.element_type)
-
-
-def _fetch(held: Any, rows: Any, step: Any) -> None:
-    """A lane's words of two rows."""
-    for r, row in enumerate(rows):
-        found = row.load(step * ROWS, width=4, alignment=16, invariant=True)
-        for k in range(4):
-            held[4 * r + k] = found[k]
 
 
 @func
@@ -366,7 +405,7 @@ def _launch(op: Operands, arrays: tuple[Operand, ...], m: int, n: int, group: in
     if has_cores and parts and fits and 2 * n * parts <= _SHARED:
         options: dict[str, Any] = {"group": group, "warps": _WARPS, "ahead": _AHEAD, "resident": _RESIDENT}
         threads = _WARPS * warp.WARP_SIZE
-        options["shared_mem_bytes"] = 2 * n * parts
+        options["shared_mem_bytes"] = 2 * (n * parts + 32)
         op.launch(by_tensor_cores, -(-m // ROWS), threads, *arrays, m, n, shifted=shifted, **options)
     else:
         span, warps = (1, 1) if op.threads_are_loops else (warp.WARP_SIZE, _WARPS)

@@ -15,7 +15,7 @@ from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait
 from weft.gpu.mma import ld_matrix, mma
 from weft.kernels.products.finish import finished
 from weft.kernels.products.problem import Problem, aligned
-from weft.kernels.products.warpgroups import place
+from weft.kernels.products.schedule import place
 from weft.lang import Comptime, Float32, Int, Pointer, func, kernel, unroll
 from weft.memory import dynamic_shared_memory
 

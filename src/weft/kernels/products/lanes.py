@@ -16,7 +16,7 @@ from weft.gpu import block_idx, launch_bounds, thread_idx
 from weft.gpu.pipeline import Pipeline
 from weft.gpu.warp import syncwarp
 from weft.kernels.products.finish import finished
-from weft.kernels.products.warpgroups import place
+from weft.kernels.products.schedule import place
 from weft.lang import contraction
 from weft.lang.number import number_class
 from weft.layout.tma_async import TMATensorTile

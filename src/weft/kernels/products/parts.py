@@ -9,18 +9,20 @@ from weft.gpu import global_idx
 from weft.kernels.operands import Operand
 from weft.kernels.products.finish import finished
 from weft.kernels.products.problem import Problem
-from weft.lang import Comptime, Int, Pointer, kernel
+from weft.lang import Comptime, Int, Pointer, UInt32, kernel
 
 THREADS = 256
+MOST = 1 << 31
+"""Elements of a result whose k is split: their numbers have 32 bits, as divisions of 64 take long."""
 
 
 @kernel
 def summed(
     x: Pointer[Any],
     out: Pointer[Any],
-    m: Int,
-    n: Int,
-    batches: Int,
+    m: UInt32,
+    n: UInt32,
+    batches: UInt32,
     splits: Int,
     steps: Any,
     alpha: Any,
@@ -29,15 +31,15 @@ def summed(
     *,
     ways: Comptime[Any],
 ):
-    """An element of the result a thread."""
-    at, (of_x, of_out) = global_idx.x, steps
-    z, row, col = at // (m * n), at // n % m, at % n
-    if z < batches:
+    """An element of the result, of fewer than ``MOST``, a thread."""
+    at, (of_x, of_out) = global_idx.x.cast(UInt32), steps
+    z, row, col = Int(at // (m * n)), Int(at // n % m), Int(at % n)
+    if z < Int(batches):
         first = x + (z * of_x[0] + row * of_x[1] + col)
         total = first[0]
         for part in range(1, splits):
-            total += first[part * batches * of_x[0]]
-        value = finished((total,), (z, row, col), (m, n), (alpha, terms, epilogue), ways=ways)
+            total += first[part * Int(batches) * of_x[0]]
+        value = finished((total,), (z, row, col), (Int(m), Int(n)), (alpha, terms, epilogue), ways=ways)
         out[z * of_out[0] + row * of_out[1] + col * of_out[2]] = value.cast(ways.type)
 
 

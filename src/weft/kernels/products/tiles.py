@@ -3,150 +3,116 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from math import prod
+from typing import Any, NamedTuple, cast
 
 from weft.dtype import DType
 from weft.kernels.operands import Operand, Operands
-from weft.kernels.products import lanes, warpgroups
+from weft.kernels.products import joining, lanes, warpgroups
+from weft.kernels.products.choice import LANES, WARPGROUPS, Shape, choose
 from weft.kernels.products.groups import listed
-from weft.kernels.products.parts import join
+from weft.kernels.products.parts import MOST, join
 from weft.kernels.products.problem import Ends, Problem, aligned, line, turned
+from weft.kernels.products.schedule import Form
+from weft.kernels.row_memory import Line
+from weft.lang import UInt64
 from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
 from weft.runtime.driver import Tiled
-
-
-class Shape(NamedTuple):
-    """What a kernel is compiled for."""
-
-    tile: tuple[int, int]
-    each: Any
-    """Warpgroups beside each other; or a thread's rows and columns."""
-    stages: int
-    blocks: int
-    """Blocks that a multiprocessor runs at once."""
-    rate: float
-    """Multiply-adds of a multiprocessor in a cycle, of 16 bits by tensor cores, as such tiles reach."""
-
-
-WARPGROUPS = (
-    Shape((128, 256), 1, 4, 1, 1900),
-    Shape((256, 128), 1, 4, 1, 1900),
-    Shape((128, 128), 1, 5, 1, 1700),
-    Shape((128, 64), 1, 8, 1, 1000),
-    Shape((64, 256), 2, 4, 1, 1500),
-    Shape((64, 128), 2, 7, 1, 1100),
-)
-LANES = (
-    Shape((128, 256), (8, 16), 3, 1, 95),
-    Shape((128, 128), (8, 8), 3, 1, 90),
-    Shape((64, 64), (8, 4), 3, 4, 75),
-)
-SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-BESIDES, BYTES, WORKSPACE = 4000, 26, 1500
-"""Cycles that a tile takes beside its products; bytes of memory in a cycle of a multiprocessor; bytes in a
-cycle of all of them that the sums of parts take, written and read again."""
-LAUNCH = 8000
-"""Cycles until the parts' sum has begun."""
-
-
-def cost(
-    shape: Shape, splits: int, extents: tuple[int, int, int, int], depth: int, width: int, units: int
-) -> float:
-    """Cycles that a product takes, roughly.
-
-    Args:
-        shape: the tile.
-        splits: parts of k.
-        extents: of the product.
-        depth: elements along k of a stage.
-        width: bytes of an element.
-        units: multiprocessors.
-    """
-    m, n, k, z = extents
-    (bm, bn), stages = shape.tile, -(-k // depth)
-    steps = -(-stages // splits)
-    count = -(-m // bm) * -(-n // bn) * z * splits
-    speed = shape.rate * 2 / width if depth * width == warpgroups.LINE and shape.rate > 1000 else shape.rate
-    own = steps * depth * max(bm * bn / speed, (bm + bn) * width / 64) + BESIDES
-    waves = -(-count // (units * shape.blocks)) * shape.blocks
-    memory = (m * k + n * k) * z * width / (BYTES * units) / min(1, count / units)
-    return max(waves * own, memory) + (splits > 1) * (LAUNCH + splits * m * n * z * 8 / WORKSPACE)
-
-
-@lru_cache(4096)
-def choose(
-    shapes: tuple[Shape, ...],
-    extents: tuple[int, int, int, int],
-    depth: int,
-    width: int,
-    units: int,
-    most: int = 32,
-) -> tuple[Shape, int]:
-    """The cheapest tile, and into how many parts k is split."""
-    most = min(most, max(1, -(-extents[2] // depth) // 4))
-    ways = [(shape, splits) for shape in shapes for splits in SPLITS if splits <= most]
-    return min(ways, key=lambda way: cost(*way, extents, depth, width, units))
 
 
 def by_warpgroups(
     problem: Problem,
     shape: Shape | None = None,
     splits: int = 1,
+    whole: int = 0,
     band: int = 16,
 ) -> None:
     """Queue the product by tensor cores; the cheapest way unless one is given."""
     op, groups, width = problem.op, problem.groups, problem.a.dtype.itemsize
     depth, count = warpgroups.LINE // width, op.context.info.multiprocessors
     m, n, k, z = problem.extents
-    if groups is not None:
-        shape, splits = choose(WARPGROUPS, (-(-m // z), n, k, z), depth, width, count, most=1)
-    elif shape is None:
-        shape, splits = choose(WARPGROUPS, problem.extents, depth, width, count)
     a, b = (aligned(op, x, 16 // width, across=width == 2) for x in (problem.a, problem.b))
+    lines = _lines(a), _lines(b)
+    if groups is not None:
+        extents = -(-m // z), n, k, z
+        shape, splits, whole = choose(WARPGROUPS, extents, depth, width, count, 1, lines)
+    elif shape is None:
+        shape, splits, whole = choose(WARPGROUPS, problem.extents, depth, width, count, 64, lines)
     rows, columns = shape.tile
-    out, ends, kind = _parts(problem, splits)
+    out, ends, kind = problem.out, problem.ends, problem.out.dtype
     piece = warpgroups.LINE // kind.itemsize
     table: tuple[Any, ...] = ()
     if groups is not None:
         m, z = m // rows + groups.size, 1
         table = (listed(op, groups, m, rows).memory,)
-    units = (m if table else -(-m // rows)) * -(-n // columns) * z * splits
-    left, right = _tiled(a, rows, depth, "m"), _tiled(b, columns, depth, "n")
+    cluster = 1 if table else shape.cluster
+    tiles = (m if table else -(-m // (rows * cluster))) * -(-n // columns) * z
+    whole = tiles if splits == 1 else whole
+    units = whole + (tiles - whole) * splits
+    left, right = _tiled(a, rows, depth, "m"), _tiled(b, columns // cluster, depth, "n")
     into = None if table else _stored(out, piece, columns // shape.each)
     odd = out.address % (2 * kind.itemsize) or any(x % 2 for x in (n, *out.strides[:2]))
     paired = out.strides[2] == 1 and not odd
     ways = ends.ways(kind)._replace(piece=piece, paired=paired)
-    known = shape.tile, shape.each, shape.stages, band, (left.major, right.major)
-    known = (*known, (True, False) if table else problem.shared)
-    sizes = m, n, k, z, splits
-    grid, block = min(units, count), 128 * (1 + warpgroups.GROUPS)
+    majors, shared = (left.major, right.major), (True, False) if table else problem.shared
+    form = Form(shape.tile, shape.each, shape.stages, band, cluster, majors, shared, splits > 1)
+    sizes = m, n, k, z, splits, whole
+    parts = _joining(problem, (tiles - whole) * cluster, splits, rows * columns)
+    grid, block = min(units, count // cluster) * cluster, 128 * (1 + warpgroups.GROUPS)
+    more = {"cluster_dim": cluster} if cluster > 1 else {}
     nbytes = (shape.stages * (rows + columns) + 4 * warpgroups.ROWS) * warpgroups.LINE
     if into is None or ways.terms or ways.scaled or ways.epilogue:
-        function = _bound(warpgroups.product, known, ways)
+        function = _bound(warpgroups.product, form=form, ways=ways)
+        lines = (*[Line(x.memory, (0,), cast("Any", 1)) for x in parts[:2]], *parts[2:])
         given = (
             _tile(op, left),
             _tile(op, right),
             line(out) if into is None else _tile(op, into),
         )
         op.launch(
-            function, grid, block, *given, *sizes, table, *ends.given(problem.sums), shared_mem_bytes=nbytes
+            function,
+            grid,
+            block,
+            *given,
+            *sizes,
+            lines,
+            table,
+            *ends.given(problem.sums),
+            shared_mem_bytes=nbytes,
+            **more,
         )
     else:
         sides = left, right, into
-        function = _bound(warpgroups.bare, known, tuple(ways), tuple([side.tiled.box for side in sides]))
+        boxes = tuple([side.tiled.box for side in sides])
+        function = _bound(warpgroups.bare, form=tuple(form), ways=tuple(ways), boxes=boxes)
         memory, places = [x.memory for x in (a, b, out)], [_descriptor(op, side).address for side in sides]
         steps = [step // side.operand.dtype.itemsize for side in sides for step in side.tiled.strides[:2]]
-        op.launch(function, grid, block, *memory, *places, *sizes, *steps, shared_mem_bytes=nbytes)
-    if splits > 1:
-        join(problem, out, splits)
+        given = *memory, *places, *(parts or (out, a, 0))
+        op.launch(function, grid, block, *given, *sizes, *steps, shared_mem_bytes=nbytes, **more)
+
+
+def _lines(x: Operand) -> int:
+    """How many lines of the cache a row of a stage is in."""
+    return 1 if max(x.strides[1:]) * x.dtype.itemsize % warpgroups.LINE == 0 else 2
+
+
+def _joining(problem: Problem, tiles: int, splits: int, size: int) -> tuple[Any, ...]:
+    """What kernels join the parts of so many tiles in."""
+    if splits == 1:
+        return ()
+    kept = problem.op.scratch(tiles * splits * size, problem.sums)
+    counts = problem.op.scratch(tiles * 4 * warpgroups.GROUPS * joining.counters(splits), DType.uint64)
+    return kept, counts, UInt64(joining.TOKEN)
 
 
 def by_lanes(problem: Problem, shape: Shape | None = None, splits: int = 1, band: int = 8) -> None:
     """Queue the product without tensor cores, likewise."""
     op, width = problem.op, problem.a.dtype.itemsize
     if shape is None:
-        shape, splits = choose(LANES, problem.extents, lanes.DEEP, width, op.context.info.multiprocessors)
+        most = 64 if prod(problem.out.shape) < MOST else 1
+        units = op.context.info.multiprocessors
+        shape, splits, _ = choose(LANES, problem.extents, lanes.DEEP, width, units, most, hybrid=False)
     a, b = (aligned(op, x, 16 // width, across=True) for x in (problem.a, problem.b))
     rows, columns = shape.tile
     out, ends, kind = _parts(problem, splits)
@@ -240,8 +206,6 @@ def _tile(op: Operands, side: Side) -> TMATensorTile[Any]:
 
 
 @lru_cache(512)
-def _bound(kernel: Any, known: tuple[Any, ...], ways: tuple[Any, ...], boxes: Any = None) -> Any:
+def _bound(kernel: Any, **known: Any) -> Any:
     """The kernel with what it knows at compile time: one object each time, whose launches are remembered."""
-    names = "tile", "beside", "stages", "band", "majors", "shared"
-    given = dict(zip(names, known, strict=True)) | {"ways": ways}
-    return kernel.bind(**given, **({} if boxes is None else {"boxes": boxes}))
+    return kernel.bind(**known)

@@ -4,8 +4,8 @@ A persistent grid, as CUTLASS 3 has it (``sm90_gemm_tma_warpspecialized_cooperat
 first warpgroup has tiles copied into a ring of stages, two warpgroups multiply what has come, and what they
 have made is copied out of shared memory while they go on with the next tile. Blocks take tiles in bands of
 rows, so that what they read at the same time lies in the cache. Both sides may lie along k or, of 16 bits,
-across it. Where there are too few tiles for all multiprocessors k is split: ``parts`` sums the parts in a
-fixed order.
+across it. Where tiles do not fill all multiprocessors k is split, of all tiles or of the last: ``joining``
+adds up the parts in a fixed order.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from weft import Comptime, Float32, Int, Int32, UInt64, func, kernel, unroll
+from weft import Bool, Comptime, Float32, Int, Int32, UInt64, func, kernel, unroll
 from weft.gpu import block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id, wgmma
+from weft.gpu.cluster import block_rank_in_cluster, cluster_sync
 from weft.gpu.pipeline import Pipeline
 from weft.kernels.products.finish import Ways, finished, unchanged
+from weft.kernels.products.joining import FOUR, counters, joined
+from weft.kernels.products.schedule import Form, Schedule
 from weft.lang.generic import written
 from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
@@ -42,23 +45,21 @@ def product(
     k: Int,
     batches: Int,
     splits: Int,
+    whole: Int,
+    parts: Any,
     table: Any,
     alpha: Any,
     terms: Any,
     epilogue: Callable[..., Any],
     *,
-    tile: Comptime[tuple[int, int]],
-    beside: Comptime[int],
-    stages: Comptime[int],
-    band: Comptime[int],
-    majors: Comptime[tuple[Any, Any]],
-    shared: Comptime[tuple[bool, bool]],
+    form: Comptime[Form],
     ways: Comptime[Any],
 ):
     """As ``multiply``, with whatever is to become of the sums."""
-    known = {"tile": tile, "beside": beside, "stages": stages, "band": band, "majors": majors}
-    sizes, ends = (m, n, k, batches, splits), (alpha, terms, epilogue)
-    multiply(a, b, out, sizes, table, ends, shared=shared, ways=ways, **known)
+    sizes, ends = (m, n, k, batches, splits, whole), (alpha, terms, epilogue)
+    if parts:
+        parts = parts[0].start, parts[1].start, parts[2]
+    multiply(a, b, out, sizes, parts, table, ends, form=form, ways=ways)
 
 
 @kernel
@@ -69,11 +70,15 @@ def bare(
     of_a: Int,
     of_b: Int,
     of_out: Int,
+    kept: Pointer[Any],
+    counts: Pointer[Any],
+    token: UInt64,
     m: Int,
     n: Int,
     k: Int,
     batches: Int,
     splits: Int,
+    whole: Int,
     a_lead: Int,
     a_step: Int,
     b_lead: Int,
@@ -81,27 +86,26 @@ def bare(
     out_lead: Int,
     out_step: Int,
     *,
-    tile: Comptime[tuple[int, int]],
-    beside: Comptime[int],
-    stages: Comptime[int],
-    band: Comptime[int],
-    majors: Comptime[tuple[Any, Any]],
-    shared: Comptime[tuple[bool, bool]],
+    form: Comptime[Any],
     boxes: Comptime[Any],
     ways: Comptime[Any],
 ):
     """As ``multiply``, where nothing becomes of the sums: with plain arguments, which are launched quickly.
 
-    ``of_a``, ``of_b`` and ``of_out`` are where the tiles of ``boxes`` are described. ``ways`` is a plain
-    tuple, since native launches take no other.
+    ``of_a``, ``of_b`` and ``of_out`` are where the tiles of ``boxes`` are described. ``form`` and ``ways``
+    are plain tuples, since native launches take no other.
     """
-    (box_a, box_b, box_out), one = boxes, Int(1)
-    tile_a = tiles(a, of_a, box_a, (one if shared[0] else batches, m, k), (a_lead, a_step), majors[0])
-    tile_b = tiles(b, of_b, box_b, (one if shared[1] else batches, n, k), (b_lead, b_step), majors[1])
-    into = tiles(out, of_out, box_out, (batches * splits, m, n), (out_lead, out_step), "k")
-    known = {"tile": tile, "beside": beside, "stages": stages, "band": band, "majors": majors}
-    sizes, ends = (m, n, k, batches, splits), (Float32(1), (), unchanged)
-    multiply(tile_a, tile_b, into, sizes, (), ends, shared=shared, ways=Ways(*ways), **known)
+    made, (box_a, box_b, box_out), one = Form(*form), boxes, Int(1)
+    lead_a, lead_b = (one if shared else batches for shared in made.shared)
+    tile_a = tiles(a, of_a, box_a, (lead_a, m, k), (a_lead, a_step), made.majors[0])
+    tile_b = tiles(b, of_b, box_b, (lead_b, n, k), (b_lead, b_step), made.majors[1])
+    into = tiles(out, of_out, box_out, (batches, m, n), (out_lead, out_step), "k")
+    sizes, ends, parts = (
+        (m, n, k, batches, splits, whole),
+        (Float32(1), (), unchanged),
+        (kept, counts.bitcast(UInt64), token),
+    )
+    multiply(tile_a, tile_b, into, sizes, parts, (), ends, form=made, ways=Ways(*ways))
 
 
 def tiles(memory: Any, descriptor: Any, box: Any, extents: Any, steps: Any, major: str) -> TMATensorTile[Any]:
@@ -120,116 +124,155 @@ def multiply(
     b: Any,
     out: Any,
     sizes: Any,
+    parts: Any,
     table: Any,
     ends: Any,
     *,
-    tile: Comptime[tuple[int, int]],
-    beside: Comptime[int],
-    stages: Comptime[int],
-    band: Comptime[int],
-    majors: Comptime[tuple[Any, Any]],
-    shared: Comptime[tuple[bool, bool]],
+    form: Comptime[Form],
     ways: Comptime[Any],
 ) -> None:
-    """``out[z] = a[z] @ b[z].T`` in tiles of ``tile``, for which ``beside`` groups go side by side.
+    """``out[z] = a[z] @ b[z].T``, in tiles by ``Schedule``.
 
-    ``shared`` says which of the sides all batches have in common. Part s of ``splits`` goes to
-    ``out[s * batches + z]``. Where there is a ``table`` it has of each of ``m`` rows of tiles the matrix of
-    ``b``, the first row and the end of the rows, as ``groups`` makes it.
+    Sums of split tiles are joined in ``parts``: memory for them, counters, and what stands beside counts.
+    Where there is a ``table`` it has of each of ``m`` rows of tiles the matrix of ``b``, the first row and
+    the end of the rows, as ``groups`` makes it.
     """
-    m, n, k, batches, splits = sizes
-    (bm, bn), bk = tile, LINE // a.dtype.itemsize
+    m, n, k, batches, splits, whole = sizes
+    (bm, bn), bk, stages, cluster = form.tile, LINE // a.dtype.itemsize, form.stages, form.cluster
     launch_bounds(128 * (1 + GROUPS))
     tiles_a = cast("Any", dynamic_shared_memory)(a.dtype, alignment=1024)
     tiles_b = (tiles_a + stages * bm * bk).bitcast(written(b.dtype))
     pipe = Pipeline[stages](stack_allocation(UInt64, 2 * stages, address_space=AddressSpace.SHARED))
-    pipe.init(consumers=GROUPS)
-    down, across = m if table else -(-m // bm), -(-n // bn)
-    count, steps = down * across, -(-k // bk)
-    each = -(-steps // splits)
-
-    def found(unit: Any) -> Any:
-        """The matrices and part of a unit, its first row and column, and the end of its rows."""
-        row, col = place(unit % count, down, across, band)
-        if table:
-            z, first, end = (table[0][3 * row + i].cast(Int) for i in range(3))
-            return z, Int(0), first, col * bn, end
-        return unit // count % batches, unit // count // batches, row * bm, col * bn, m
-
-    group, round = thread_idx.x // 128, Int(0)
-    if group == 0:  # the producer
+    pipe.init(consumers=GROUPS * cluster)
+    rank = Int(0)
+    if cluster > 1:
+        rank = block_rank_in_cluster()
+        cluster_sync()  # no block brings anything before the others' barriers are there
+    down, across = m if table else -(-m // (bm * cluster)), -(-n // bn)
+    rest = down * across * batches - whole
+    work = Schedule(m, down, across, -(-k // bk), splits, whole, rest, rank)
+    if thread_idx.x < 128:
         wgmma.set_max_registers(40, more=False)
         if thread_idx.x == 0:
-            for x in (a, b, out):
-                if isinstance(x, TMATensorTile):
-                    x.prefetch_descriptor()
-            for unit in range(block_idx.x, count * batches * splits, grid_dim.x):
-                z, part, row, col, end = found(unit)
-                of_a, of_b = Int(0) if shared[0] else z, Int(0) if shared[1] else z
-                for step in range(part * each, min(part * each + each, steps if row < end else Int(0))):
-                    stage, full = pipe.producer_acquire(round), pipe.full(round)
-                    full.expect_bytes((bm + bn) * LINE)
-                    fetch(a, tiles_a + stage * (bm * bk), full, (of_a, row, step * bk), bm, majors[0])
-                    fetch(b, tiles_b + stage * (bn * bk), full, (of_b, col, step * bk), bn, majors[1])
-                    round += 1
-    else:  # the consumers
-        wgmma.set_max_registers(232, more=True)
-        high, wide = bm * beside // GROUPS, bn // beside
-        rows, columns = (group - 1) // beside * high, (group - 1) % beside * wide
-        leads, kind = thread_idx.x % 128 == 0, Int32 if a.dtype.is_integer else Float32
-        area = (tiles_b + stages * bn * bk).bitcast(ways.type) + (group - 1) * (2 * ROWS * ways.piece)
-        for unit in range(block_idx.x, count * batches * splits, grid_dim.x):
-            z, part, row, col, end = found(unit)
-            sums = tuple([wgmma.warpgroup_zero(wide, kind) for _ in range(high // ROWS)])
-            first = part * each
-            last = min(first + each, steps if row < end else Int(0))
-            for step in range(first, last):
-                stage = pipe.consumer_wait(round)
-                here_a = tiles_a + (stage * (bm * bk) + rows * bk)
-                here_b = tiles_b + (stage * (bn * bk) + columns * bk)
-                sums = tuple(
-                    [
-                        wgmma.wgmma_async(
-                            here_a + i * ROWS * bk,
-                            here_b,
-                            sums[i],
-                            wait=high // ROWS,
-                            a_major=majors[0],
-                            b_major=majors[1],
-                        )
-                        for i in unroll(range(high // ROWS))
-                    ]
-                )
-                if leads and step > first:
-                    pipe.consumer_release(round - 1)  # of which the product has ended
-                round += 1
-            sums = tuple([wgmma.wgmma_wait(sums[i]) for i in unroll(range(high // ROWS))])
-            if leads and last > first:
-                pipe.consumer_release(round - 1)
-            depth = Int(0) if table else z + part * batches
-            for i in unroll(range(high // ROWS)):
-                at = depth, row + rows + i * ROWS, col + columns
-                write(sums[i], area, out, at, (end, n), ends, ways=ways)
-        if isinstance(out, TMATensorTile) and lane_id() == 0:
-            out.wait_group()
-
-
-def fetch(x: Any, into: Any, full: Any, at: Any, extent: int, major: str) -> None:
-    """Begin to copy rows of a stage: in one piece along k, in panels across it."""
-    z, row, k = at
-    if major == "k":
-        x.async_copy(into, full, (z, row, k))
+            produce(a, b, out, (tiles_a, tiles_b), pipe, work, table, form=form)
     else:
-        for i in range(extent // PANEL):
-            x.async_copy(into + i * PANEL * PANEL, full, (z, k, row + i * PANEL))
+        wgmma.set_max_registers(232, more=True)
+        consume((tiles_a, tiles_b), pipe, work, out, n, parts, table, ends, form=form, ways=ways)
+    if cluster > 1:
+        cluster_sync()  # no block ends while another brings it something
 
 
 @func
-def place(tile: Int, down: Int, across: Int, band: Comptime[int]) -> tuple[Int, Int]:
-    """Row and column of a tile of the result, counted in tiles: bands of rows, from left to right."""
-    first = tile // (across * band) * band
-    high = min(down - first, Int(band))
-    return first + tile % (across * band) % high, tile % (across * band) // high
+def produce(
+    a: Any, b: Any, out: Any, memory: Any, pipe: Any, work: Any, table: Any, *, form: Comptime[Form]
+) -> None:
+    """Have stages copied, one after the other."""
+    for x in (a, b, out):
+        if isinstance(x, TMATensorTile):
+            x.prefetch_descriptor()
+    (bm, bn), cluster, bk = form.tile, form.cluster, LINE // a.dtype.itemsize
+    own, round = bn // cluster, Int(0)
+    for unit in range(block_idx.x // cluster, work.units, grid_dim.x // cluster):
+        z, row, col, _, first, last = work.found(unit, table, form)
+        of_a, of_b = (Int(0) if shared else z for shared in form.shared)
+        for step in range(first, last):
+            stage, full = pipe.producer_acquire(round), pipe.full(round)
+            full.expect_bytes((bm + bn) * LINE)
+            here_a, here_b = memory[0] + stage * (bm * bk), memory[1] + (stage * bn + work.rank * own) * bk
+            fetch(a, here_a, full, (of_a, row, step * bk), bm, form.majors[0])
+            fetch(b, here_b, full, (of_b, col + work.rank * own, step * bk), own, form.majors[1], cluster)
+            round += 1
+
+
+@func
+def consume(
+    memory: Any,
+    pipe: Any,
+    work: Any,
+    out: Any,
+    n: Int,
+    parts: Any,
+    table: Any,
+    ends: Any,
+    *,
+    form: Comptime[Form],
+    ways: Comptime[Any],
+) -> None:
+    """Multiply what has come, and write the sums."""
+    (tiles_a, tiles_b), (bm, bn), cluster = memory, form.tile, form.cluster
+    group, bk, round = thread_idx.x // 128 - 1, LINE // tiles_a.dtype.itemsize, Int(0)
+    high, wide = bm * form.beside // GROUPS, bn // form.beside
+    rows, columns = group // form.beside * high, group % form.beside * wide
+    kind = Int32 if tiles_a.dtype.is_integer else Float32
+    area = (tiles_b + form.stages * bn * bk).bitcast(ways.type) + group * (2 * ROWS * ways.piece)
+    for unit in range(block_idx.x // cluster, work.units, grid_dim.x // cluster):
+        z, row, col, end, first, last = work.found(unit, table, form)
+        sums = tuple([wgmma.warpgroup_zero(wide, kind) for _ in range(high // ROWS)])
+        for step in range(first, last):
+            stage = pipe.consumer_wait(round)
+            here = tiles_a + (stage * bm + rows) * bk, tiles_b + (stage * bn + columns) * bk
+            sums = multiplied(sums, here, bk, form.majors)
+            if step > first:
+                release(pipe, round - 1, cluster=cluster)  # of which the product has ended
+            round += 1
+        sums = tuple([wgmma.wgmma_wait(some) for some in sums])
+        if last > first:
+            release(pipe, round - 1, cluster=cluster)
+        writes = Bool(True)
+        if form.split:
+            if unit >= work.whole:
+                sums, writes = join(sums, parts, work, unit, form)
+        if writes:
+            for i in unroll(range(high // ROWS)):
+                at = Int(0) if table else z, row + rows + i * ROWS, col + columns
+                write(sums[i], area, out, at, (end, n), ends, ways=ways)
+    if isinstance(out, TMATensorTile) and lane_id() == 0:
+        out.wait_group()
+
+
+def multiplied(sums: Any, here: Any, bk: int, majors: Any) -> Any:
+    """A warpgroup's sums with a stage's products, which go on; those of the stage before have ended."""
+    major_a, major_b = majors
+    return tuple(
+        [
+            wgmma.wgmma_async(
+                here[0] + i * ROWS * bk, here[1], some, wait=len(sums), a_major=major_a, b_major=major_b
+            )
+            for i, some in enumerate(sums)
+        ]
+    )
+
+
+@func
+def release(pipe: Any, round: Int, *, cluster: Comptime[int]) -> None:
+    """Say to whoever brings something into a round's stage that this warpgroup has used it."""
+    if thread_idx.x % 128 == 0:
+        if cluster == 1:
+            pipe.consumer_release(round)
+        else:
+            for other in unroll(range(cluster)):
+                pipe.free(round).arrive_cluster(other)
+
+
+def join(sums: Any, parts: Any, work: Any, unit: Any, form: Form) -> Any:
+    """All sums of a tile and whether they are there, in the last of the warps that have parts of it."""
+    (kept, counts, token), (tile, part) = parts, work.part(unit)
+    tile, size, number = tile * form.cluster + work.rank, form.tile[0] * form.tile[1], warp_id() - 4
+    own = kept + (tile * work.splits * size + number * (size // (4 * GROUPS)) + lane_id() * FOUR)
+    mine = counts + (tile * (4 * GROUPS) + number) * counters(work.splits)
+    return joined(sums, own, part, work.splits, Int(size), mine, token)
+
+
+def fetch(x: Any, into: Any, full: Any, at: Any, extent: int, major: str, cluster: int = 1) -> None:
+    """Begin to copy rows of a stage, to all of a cluster: in one piece along k, in panels across it."""
+    z, row, k = at
+    pieces = 1 if major == "k" else extent // PANEL
+    for i in range(pieces):
+        place = (z, row, k) if major == "k" else (z, k, row + i * PANEL)
+        if cluster == 1:
+            x.async_copy(into + i * PANEL * PANEL, full, place)
+        else:
+            x.async_multicast_load(into + i * PANEL * PANEL, full, place, 2**cluster - 1)
 
 
 @func

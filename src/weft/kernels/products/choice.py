@@ -1,0 +1,120 @@
+"""Which tiles a product takes, and into how many parts k is split, by what that takes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from weft.kernels.products import warpgroups
+from weft.kernels.products.joining import EIGHT
+
+
+class Shape(NamedTuple):
+    """What a kernel is compiled for."""
+
+    tile: tuple[int, int]
+    each: Any
+    """Warpgroups beside each other; or a thread's rows and columns."""
+    stages: int
+    blocks: int
+    """Blocks that a multiprocessor runs at once."""
+    rate: float
+    """Multiply-adds of a multiprocessor in a cycle, of 16 bits by tensor cores, as such tiles reach."""
+    cluster: int = 1
+    """Blocks with tiles beneath each other, which bring the columns' side together."""
+
+
+WARPGROUPS = (
+    Shape((128, 256), 1, 4, 1, 2040),
+    Shape((128, 256), 1, 4, 1, 2000, cluster=2),
+    Shape((256, 128), 1, 4, 1, 2030),
+    Shape((128, 128), 1, 5, 1, 1790),
+    Shape((128, 64), 1, 8, 1, 1230),
+    Shape((64, 256), 2, 4, 1, 2030),
+    Shape((64, 128), 2, 7, 1, 920),
+)
+"""Rates are those of an H200, whose tiles took so long for each stage."""
+LANES = (
+    Shape((128, 256), (8, 16), 3, 1, 95),
+    Shape((128, 128), (8, 8), 3, 1, 90),
+    Shape((64, 64), (8, 4), 3, 4, 75),
+)
+SPLITS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 44)
+BESIDES, BYTES, JOIN = 4000, 26, 4000
+"""Cycles that a tile takes beside its products; bytes of memory in a cycle of a multiprocessor; cycles until
+parts may be joined."""
+NEAR, FAST, PARTS, FOUR = 60, 96, 36, 4
+"""Bytes in a cycle that each multiprocessor has from the cache, if all read and if few do, and of parts;
+bytes of a sum."""
+
+
+class Way(NamedTuple):
+    """How a product is made."""
+
+    shape: Shape
+    splits: int = 1
+    """Parts of k."""
+    whole: int = 0
+    """Tiles that are not split, of those that are counted first."""
+
+
+def cost(
+    way: Way,
+    extents: tuple[int, int, int, int],
+    depth: int,
+    width: int,
+    units: int,
+    lines: tuple[int, int] = (1, 1),
+) -> float:
+    """Cycles that a product takes, roughly.
+
+    Args:
+        way: how.
+        extents: of the product.
+        depth: elements along k of a stage.
+        width: bytes of an element.
+        units: multiprocessors.
+        lines: of the cache, that a row of a stage is read from, of each side: two where rows begin within.
+    """
+    (shape, splits, whole), (m, n, k, z) = way, extents
+    (bm, bn), stages = shape.tile, -(-k // depth)
+    speed = shape.rate * 2 / width if depth * width == warpgroups.LINE and shape.rate > 900 else shape.rate
+    count, most = _tiles(shape, extents), units // shape.cluster * shape.blocks
+    parts = (count - whole) * splits
+    near = NEAR if (whole + parts) * shape.cluster > units // 2 else FAST
+    each = depth * max(bm * bn / speed, (bm * lines[0] + bn * lines[1] / shape.cluster) * width / near)
+    waves = -(-whole // most), -(-parts // most)
+    own = waves[0] * (stages * each + BESIDES) + waves[1] * (-(-stages // splits) * each + BESIDES)
+    memory = (m * k + n * k) * z * width / (BYTES * units) / min(1, 2 * (whole + parts) / most)
+    total = max(own * shape.blocks, memory)
+    if splits > 1:
+        read = min(splits, EIGHT) + (splits > EIGHT) * -(-splits // EIGHT)
+        total += JOIN * (1 + (splits > EIGHT)) + waves[1] * (2 + read) * bm * bn * FOUR / PARTS
+    return total
+
+
+def _tiles(shape: Shape, extents: tuple[int, int, int, int]) -> int:
+    m, n, _, z = extents
+    return -(-m // (shape.tile[0] * shape.cluster)) * -(-n // shape.tile[1]) * z
+
+
+@lru_cache(4096)
+def choose(
+    shapes: tuple[Shape, ...],
+    extents: tuple[int, int, int, int],
+    depth: int,
+    width: int,
+    units: int,
+    most: int = 64,
+    lines: tuple[int, int] = (1, 1),
+    hybrid: bool = True,
+) -> Way:
+    """The cheapest way: whole tiles, all in up to ``most`` parts, or, if ``hybrid``, the last ones."""
+    most = min(most, max(1, -(-extents[2] // depth) // 2))
+    ways = [Way(shape, splits) for shape in shapes for splits in SPLITS if splits <= most]
+    for shape in shapes if hybrid and most > 1 else ():
+        tiles, blocks = _tiles(shape, extents), units // shape.cluster
+        rest = tiles % blocks
+        if tiles > blocks and 0 < rest <= blocks // 2:
+            ways.append(Way(shape, min(blocks // rest, most), tiles - rest))
+    return min(ways, key=lambda way: cost(way, extents, depth, width, units, lines))

@@ -1,0 +1,80 @@
+"""Which tiles of a product blocks multiply, and in what order."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from weft import Comptime, Int, func
+from weft.lang import struct
+
+
+class Form(NamedTuple):
+    """What a kernel by ``warpgroups`` is compiled for."""
+
+    tile: tuple[int, int]
+    """Rows and columns."""
+    beside: int
+    """Warpgroups that share a tile's columns, side by side; the others share its rows."""
+    stages: int
+    band: int
+    """Rows of tiles that blocks go through from left to right together."""
+    cluster: int
+    """Blocks with tiles beneath each other, each of which brings its part of the columns' side to all."""
+    majors: tuple[Any, Any]
+    """Along what the sides lie: ``k``, ``m`` or ``n``."""
+    shared: tuple[bool, bool]
+    """Which of the sides all batches have in common."""
+    split: bool = False
+    """Whether k is split."""
+
+
+@struct
+class Schedule:
+    """Units of work: the first ``whole`` tiles are one each, the others as many as k has parts."""
+
+    rows: Int
+    """Of the result."""
+    down: Int
+    """Rows of tiles, of a cluster's where there are clusters."""
+    across: Int
+    steps: Int
+    """Stages along k."""
+    splits: Int
+    whole: Int
+    rest: Int
+    """Tiles of which k is split."""
+    rank: Int
+    """The block's number in its cluster."""
+
+    @property
+    def units(self) -> Int:
+        """How many there are."""
+        return self.whole + self.rest * self.splits
+
+    def part(self, unit: Any) -> tuple[Any, Any]:
+        """Of a unit that is a part: which of the split tiles it is of, and which part."""
+        return (unit - self.whole) % self.rest, (unit - self.whole) // self.rest
+
+    def found(self, unit: Any, table: Any, form: Form) -> Any:
+        """The matrices of a unit, its first row and column, the end of its rows, and its steps along k."""
+        tile, first, last = unit, Int(0), self.steps
+        if form.split:
+            each, splits = -(-self.steps // self.splits), unit >= self.whole
+            own, part = self.part(unit)
+            tile = splits.select(self.whole + own, unit)
+            first = splits.select(part * each, Int(0))
+            last = (splits & (first + each < self.steps)).select(first + each, self.steps)
+        count, (bm, bn) = self.down * self.across, form.tile
+        row, col = place(tile % count, self.down, self.across, form.band)
+        if table:
+            z, begin, end = (table[0][3 * row + i].cast(Int) for i in range(3))
+            return z, begin, col * bn, end, Int(0), (begin < end).select(self.steps, Int(0))
+        return tile // count, (row * form.cluster + self.rank) * bm, col * bn, self.rows, first, last
+
+
+@func
+def place(tile: Int, down: Int, across: Int, band: Comptime[int]) -> tuple[Int, Int]:
+    """Row and column of a tile of the result, counted in tiles: bands of rows, from left to right."""
+    first = tile // (across * band) * band
+    high = min(down - first, Int(band))
+    return first + tile % (across * band) % high, tile % (across * band) // high

@@ -1,0 +1,48 @@
+"""Products by warpgroups whose k is split, of all tiles or of the last, and which clusters make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from placed_arrays import found, placed
+from weft.gpu.host import DeviceContext
+from weft.kernels.operands import Operands
+from weft.kernels.products.choice import Shape
+from weft.kernels.products.problem import Ends, Problem, as_side, turned
+from weft.kernels.products.tiles import by_warpgroups
+from weft.lang.intrinsics import Feature
+from weft.targets import find_target
+
+WAYS = [
+    ((300, 130, 700), Shape((128, 128), 1, 3, 1, 1, cluster=2), 3, 0),
+    ((500, 200, 1300), Shape((128, 64), 1, 3, 1, 1), 10, 2),  # more parts than are added up at once
+]
+
+
+def _shifted(x: Any, i: Any, j: Any) -> Any:
+    return x + i - j
+
+
+@pytest.mark.parametrize(("extents", "shape", "splits", "whole"), WAYS)
+def test_parts_are_joined(
+    device: DeviceContext, extents: tuple[int, int, int], shape: Shape, splits: int, whole: int
+) -> None:
+    if not device.info.shares_host and not find_target(device.target).supports(Feature.WGMMA):
+        pytest.skip("this GPU has no wgmma")
+    m, n, k = extents
+    generator = np.random.default_rng(m)
+    a, b = (generator.integers(-3, 4, x).astype(np.float16) for x in ((m, k), (k, n)))
+    out = placed(device, np.full((m, n), np.nan, np.float32))
+    for _ in range(2):  # the counters of the first time are of no harm
+        op = Operands("matmul", a=placed(device, a), b=placed(device, b))
+        target = op.result((m, n), Operands("sum", x=out).first.dtype, out)
+        sides = as_side(op, op["a"], (), (m, k)), turned(as_side(op, op["b"], (), (k, n)))
+        into = as_side(op, target, (), (m, n), fill=False)
+        ends = Ends(0.5, [], _shifted, False)
+        by_warpgroups(Problem(op, *sides, into, ends), shape, splits, whole)
+        op.give(target)
+        expected = a.astype(np.float64) @ b.astype(np.float64) / 2 + np.arange(m)[:, None] - np.arange(n)
+        np.testing.assert_array_equal(found(out), expected)
