@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from weft import Bool, Float32, Float64, Int, Int32, Pointer, UInt8, UInt32, UInt64, func, kernel
 from weft.atomic import Atomic
@@ -11,6 +12,8 @@ from weft.gpu.host import DeviceContext
 from weft.linalg import vec3, vec4
 from weft.math import abs, exp, log, rsqrt
 from weft.memory import AddressSpace, stack_allocation
+
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
 
 rng = np.random.default_rng(2)
 

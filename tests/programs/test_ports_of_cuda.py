@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from weft import Comptime, Float32, Int, Int32, Pointer, UInt8, UInt32, func, kernel, unroll
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx, warp
 from weft.gpu.host import DeviceContext, Dim
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
+
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
 
 rng = np.random.default_rng(1)
 

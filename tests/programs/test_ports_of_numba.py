@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from weft import Float32, Float64, Int, Pointer, UInt8, UInt64, func, kernel, math, struct
 from weft.atomic import Atomic
@@ -11,6 +12,8 @@ from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, stack_allocation
 from weft.random import rand
+
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
 
 rng = np.random.default_rng(3)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from weft import Comptime, Float32, Int, Pointer, kernel
 from weft.gpu import (
@@ -24,6 +25,8 @@ from weft.layout import Layout, LayoutTensor
 from weft.math import ceildiv, exp, sqrt
 from weft.memory import AddressSpace, stack_allocation
 from weft.random import rand
+
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
 
 rng = np.random.default_rng(6)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from weft import Float32, Int, Int32, Pointer, func, kernel
 from weft.atomic import Atomic
@@ -11,6 +12,8 @@ from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
 from weft.linalg import dot, mat22, norm, vec2
 from weft.math import cos, sqrt
+
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
 
 rng = np.random.default_rng(5)
 

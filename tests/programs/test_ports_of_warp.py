@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from weft import Float32, Int, Pointer, func, kernel, struct
 from weft.atomic import Atomic
@@ -10,6 +11,8 @@ from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.linalg import dot, length, mat33, normalize, outer, quat, vec3
 from weft.random import Random
+
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
 
 rng = np.random.default_rng(4)
 
