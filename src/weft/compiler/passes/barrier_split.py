@@ -26,7 +26,7 @@ from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, report, tally
 from weft.compiler.passes.neighbours import Neighbours, blocks_side_by_side, rounds_at_once
-from weft.compiler.passes.pieces import Cut, Piece
+from weft.compiler.passes.pieces import Cut, Piece, within
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.some_threads import guard, single
 from weft.compiler.passes.thread_context import (
@@ -81,6 +81,10 @@ class BarrierBody:
         """Indices of which each thread's is the first one's and its own; and the first one's."""
         self.home: dict[Value, Piece] = {}
         self.used_in: dict[Value, set[Piece]] = {}
+        self.run: dict[Piece, object] = {}
+        """Of pieces that a warp does before the next warp does them: what tells their run from others."""
+        self.from_before: dict[Piece, list[Value]] = {}
+        """What control flow of a warp goes by that threads of all warps have made before this run."""
         self.arrays: dict[Value, tuple[Value, Type, int]] = {}
         self.cells: dict[Value, Value] = {}
         self.scalars: dict[Value, Value] = {}
@@ -120,6 +124,26 @@ class BarrierBody:
                         self.home[a] = node
                 for v in _needed(op):
                     self.used_in.setdefault(self.in_place.get(v, v), set()).add(node)
+
+    def warps_go_by(self, nodes: list[Piece]) -> None:
+        """Note what a warp's control flow needs of other runs: each thread has it kept."""
+        run = object()
+        for node in nodes:
+            if _of_the_block(node):
+                run = object()
+                for part in node.parts:
+                    self.warps_go_by(part)
+                continue
+            for each in within(node):
+                self.run[each] = run
+            for each in within(node):
+                if each.op is None:
+                    continue
+                for v in self.together.decides(each.op):
+                    before = v in self.home and self.run.get(self.home[v]) is not run
+                    if before and v not in each.asked and not self.together.once(v):
+                        self.from_before.setdefault(each, []).append(v)
+                        self.used_in.setdefault(v, set()).add(each)
 
     def uniform_uses(self, nodes: list[Piece]) -> list[Value]:
         """The values that control flow outside the segments needs."""
@@ -230,6 +254,8 @@ class BarrierBody:
         """The whole block."""
         nodes = Cut(self.decisions, self.together, self.in_place).pieces(self.kernel.body.ops)
         self.survey(nodes)
+        if self.together.warps:
+            self.warps_go_by(nodes)
         if self.neighbours is not None:
             blocks_side_by_side(self, nodes, self.neighbours)
             return
@@ -389,6 +415,7 @@ class BarrierBody:
             return
         if op.name != "weft.while":
             self.meet(node)
+        self.recall(node)
         offsets = self.together.strided.get(op)
         if offsets is not None:
             self.rounds(node, offsets)
@@ -406,6 +433,13 @@ class BarrierBody:
                     b.emit("weft.condition", (self.uniform_value(old.ops[-1].operands[0]),))
             regions.append(made)
         b.emit(op.name, operands, (), dict(op.attrs), tuple(regions))
+
+    def recall(self, node: Piece) -> None:
+        """Have the block's variables hold what the warp at hand goes by, as its threads have kept it."""
+        for v in self.from_before.get(node, ()):
+            cell = self.cells.get(v)
+            if cell is not None and self.warp is not None:
+                self.threads(lambda s, v=v, cell=cell: self.b.set(cell, s.lookup(v)))
 
     def rounds(self, node: Piece, offsets: tuple[Value, ...]) -> None:
         """A loop whose threads begin one behind the other: the first one's rounds, joined by the others."""

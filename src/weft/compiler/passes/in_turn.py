@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import Type
-from weft.compiler.passes.pieces import Piece
+from weft.compiler.passes.pieces import Piece, within
 
 
 def in_turn(
@@ -17,7 +17,7 @@ def in_turn(
     free: dict[Type, list[Value]],
 ) -> Iterator[tuple[Value, Value]]:
     """Each value with its array: one of the ``free`` ones, or a new one. At the end all are free."""
-    places = {each: n for n, piece in enumerate(pieces) for each in _within(piece)}
+    places = {each: n for n, piece in enumerate(pieces) for each in within(piece)}
     ends: list[list[tuple[Type, Value]]] = [[] for _ in range(len(pieces) + 1)]
 
     def let_go(n: int) -> None:
@@ -34,12 +34,3 @@ def in_turn(
             ends[max(n, *[places.get(user, len(pieces)) for user in used_in[v]])].append((v.type, one))
         let_go(n)  # what comes behind may have them
     let_go(len(pieces))
-
-
-def _within(piece: Piece) -> Iterator[Piece]:
-    yield piece
-    if piece.asking is not None:
-        yield piece.asking
-    for part in piece.parts:
-        for inner in part:
-            yield from _within(inner)

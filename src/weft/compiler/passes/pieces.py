@@ -5,6 +5,7 @@ Each piece ("segment") is looped over threads; or a warp does it as one, or stri
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.core import Op, Value
@@ -40,6 +41,16 @@ class Piece:
         """The segment's operations, for the thread at hand."""
         for op in self.ops:
             segment.op(op)
+
+
+def within(piece: Piece) -> Iterator[Piece]:
+    """The piece, and all that are in it."""
+    yield piece
+    if piece.asking is not None:
+        yield piece.asking
+    for part in piece.parts:
+        for inner in part:
+            yield from within(inner)
 
 
 class Cut:
