@@ -63,6 +63,14 @@ def test_a_name_that_is_not_there(module: ModuleType) -> None:
         exec(compile(f"from {module.__name__} import {asked}", __file__, "exec"))
 
 
+@pytest.mark.parametrize(
+    ("asked", "where"), [("compile_info", "weft.compile"), ("assert_almost_equal", "weft.testing")]
+)
+def test_a_name_of_another_module(asked: str, where: str) -> None:
+    with pytest.raises(ImportError, match=f"import it: from {where} import {asked}"):
+        exec(compile(f"from weft import {asked}", __file__, "exec"))
+
+
 def test_rooms_are_there_without_an_import_of_their_own() -> None:
     program = f"import sys, weft; print([n for n in {sorted(PUBLIC)} if eval(n).__name__ != n])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

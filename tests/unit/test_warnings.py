@@ -97,6 +97,7 @@ def results_dropped(x: Pointer[Float32], n: Int):
     of_own_memory(x[0])
     x[0].cast(Int)
     min(x[0], x[1])
+    abs(x[0])
     weft.math.sqrt(x[0])
     pair = Pair(x[0], x[1])
     pair.swapped()
@@ -109,7 +110,7 @@ def results_dropped(x: Pointer[Float32], n: Int):
 
 def test_results_that_nobody_uses() -> None:
     for target in ("native", "sm_90"):
-        assert codes_of(results_dropped, target) == ["unused-result"] * 9
+        assert codes_of(results_dropped, target) == ["unused-result"] * 10
 
 
 @func

@@ -89,14 +89,24 @@ def _unknown(caller: FrameType, module: str, name: str) -> Exception:
     from weft.diagnostics.wrote import resolved
 
     known = [n for n in dir(sys.modules[module]) if n[0] != "_"]
-    hint = advised_on_import(name)
+    imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
+    hint = advised_on_import(name) or (_elsewhere(name) if imported else "")
     if not hint:
         guess = nearest(name, known, _ALIKE)
         listed = f"it has {', '.join(known)}" if len(known) <= _LISTED else f"dir({module}) lists what it has"
         hint = f"write {guess}" if guess else listed
     found = Diagnostic("unknown-attribute", f"{module} has no `{name}`", hints=(hint,))
-    imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
     return (UnknownName if imported else UnknownAttribute)(resolved(found, caller_location()))
+
+
+def _elsewhere(name: str) -> str:
+    """Where a public name lies that another module was asked for; nothing where none or several have it."""
+    weft = sys.modules["weft"]
+    for each in dir(weft):
+        if each != "torch":  # which would load PyTorch for seconds, and has its names
+            getattr(weft, each)
+    having = [m for m in sorted(_presented) if name in getattr(sys.modules.get(m), "__all__", ())]
+    return f"import it: from {having[0]} import {name}" if len(having) == 1 else ""
 
 
 class _Absent:

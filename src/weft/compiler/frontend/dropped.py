@@ -28,6 +28,8 @@ _CONTROL = frozenset(
 )
 _LONGEST = 40
 """A longer expression is not quoted in the middle of a sentence."""
+_OF_PYTHON: frozenset[Any] = frozenset((abs, divmod, max, min, pow, round))
+"""What of Python's own does nothing but compute, of whatever it is given."""
 _MEMORY = frozenset({"llvm.mlir.addressof", "gpu.dynamic_shared_memory"})
 """What takes memory that a block shares: it may be there for others."""
 
@@ -64,6 +66,8 @@ def _is_known(callee: Any) -> bool:
         return not isinstance(callee, Closure) or callee.definition is not None
     if isinstance(callee, type):
         return issubclass(callee, Number)
+    if isinstance(callee, BuiltinMethodType) and callee in _OF_PYTHON:
+        return True
     made = isinstance(callee, (FunctionType, BuiltinMethodType))
     return made and str(getattr(callee, "__module__", "")).partition(".")[0] == "weft"
 
