@@ -127,7 +127,11 @@ def _parsed(file: str, text: str) -> Source | None:
     if not text:
         return None
     try:
-        return Source(file, PARSERS.get(os.path.splitext(file)[1], ast.parse)(text))
+        parse = PARSERS.get(os.path.splitext(file)[1], ast.parse)
+        try:
+            return Source(file, parse(text))
+        except SystemError:  # CPython 3.11, where another thread has parsed during a collection
+            return Source(file, parse(text))
     except (SyntaxError, ValueError, RecursionError):
         return None
 
