@@ -68,7 +68,8 @@ def _tell(
     for target in targets:
         own = [each for each in outcomes if each.item.target is target and each.artifact is not None]
         found = sum(each.found for each in own)
-        print(f"{target.name}: {len(own) - found} kernels compiled, {found} found in the cache")
+        made = len(own) - found
+        print(f"{target.name}: {made} kernel{'s' * (made != 1)} compiled, {found} found in the cache")
     if words.output is not None:
         print(write(words.output, outcomes, keys))
     if words.time_report:
