@@ -68,22 +68,7 @@ def _report(error: WeftError) -> None:
 def _command(words: argparse.Namespace) -> int:
     # Each command loads what it needs and nothing else.
     if words.command == "run":
-        if words.explore:
-            from weft.cli.schedules import in_orders
-
-            return in_orders(words.file, words.args, words.explore)
-        from weft.cli.run import Check, run
-
-        if words.schedule_seed is not None:
-            from weft.config import schedule_all
-
-            schedule_all(words.schedule_seed)
-        if words.opt_level is not None:
-            from weft.config import optimise_all
-
-            optimise_all(words.opt_level)
-        check = Check(words.check, words.format, words.output) if words.check else None
-        return run(words.file, words.args, check, interpret=words.interpret)
+        return _run(words)
     if words.command == "tune":
         from weft.cli.tune import tune
 
@@ -126,6 +111,25 @@ def _command(words: argparse.Namespace) -> int:
     from weft.cli.devices import devices
 
     return devices()
+
+
+def _run(words: argparse.Namespace) -> int:
+    if words.explore:
+        from weft.cli.schedules import in_orders
+
+        return in_orders(words.file, words.args, words.explore)
+    from weft.cli.run import Check, run
+
+    if words.schedule_seed is not None:
+        from weft.config import schedule_all
+
+        schedule_all(words.schedule_seed)
+    if words.opt_level is not None:
+        from weft.config import optimise_all
+
+        optimise_all(words.opt_level)
+    check = Check(words.check, words.format, words.output) if words.check else None
+    return run(words.file, words.args, check, interpret=words.interpret)
 
 
 class _Version(argparse.Action):

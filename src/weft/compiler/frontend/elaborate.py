@@ -440,24 +440,12 @@ class Elaborator:
         stored: dict[object, DType] = {}
         optional: dict[object, Any] = {}
         for _ in range(_PASSES):
-            draft = Draft(
-                replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2]),
-                fn,
-                f.name,
-            )
             b = self._staging()
-            b.file, b.function = place[0], draft.function
             b.containers.beyond = self.helpers.beyond
-            if fn.fast_math:
-                b.fastmath = FAST_MATH
             b.met, b.stored, b.untyped, b.optional = met, stored, untyped, optional
             known = len(optional)
-            b.region, b.loc = draft.function.body, (place[1], 0)
+            draft, values = _begin(b, fn, order, f)
             b.annotation, b.result_of = annotation, fn.name
-            with building(b):
-                b.entering = True
-                values = [_parameter(b, draft.function, name, spec) for name, spec in order]
-                b.entering = False
             self.under_way.append(draft)
             done, around = len(self.done), Held() if library else captured(fn)
             try:
@@ -490,6 +478,21 @@ class Elaborator:
             Location(*place[:2]),
             hints=("write their types, as in x = Float64(0.0)",),
         )
+
+
+def _begin(b: Staging, fn: Definition, order: list[tuple[str, Spec]], f: Function) -> tuple[Draft, list[Any]]:
+    """An empty draft of ``fn`` as ``f``, which ``b`` will fill, and its parameters."""
+    empty = replace(f, args=[], body=Region(), file=fn.file, line=fn.line, source_name=fn.qualname)
+    draft = Draft(empty, fn, f.name)
+    b.file, b.function = fn.file, draft.function
+    if fn.fast_math:
+        b.fastmath = FAST_MATH
+    b.region, b.loc = draft.function.body, (fn.line, 0)
+    with building(b):
+        b.entering = True
+        values = [_parameter(b, draft.function, name, spec) for name, spec in order]
+        b.entering = False
+    return draft, values
 
 
 def _is_open(p: Parameter) -> bool:
