@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import BFloat16, Float16, Int, Pointer, kernel
+from weft import BFloat16, Float16, Int, Int16, Pointer, kernel
 from weft.atomic import Atomic
 from weft.gpu import barrier, thread_idx
 from weft.gpu.host import DeviceContext
@@ -95,3 +95,25 @@ def test_lanes_shared_memory_and_atomics(device: DeviceContext, kind: Any) -> No
     v = a[4:8] * 2 + 0.5
     expected = [a.sum(), a.max(), np.where(v > 1, v, 0.25).sum(), v[2] * 2 + 1 + 3, *a[::-1]]
     np.testing.assert_array_equal(found, expected)
+
+
+@kernel
+def chosen_bits(x: Pointer[BFloat16], other: Pointer[Int16], out: Pointer[Int16], n: Int):
+    """An integer, or the bits of a number, by what a loop that may make no round leaves."""
+    i, found = Int(thread_idx.x), other[thread_idx.x]
+    half = x[thread_idx.x]
+    barrier()
+    while i < n:
+        found = (half if half == half else BFloat16(1.5)).bitcast(Int16)
+        i += SIZE
+    out[thread_idx.x] = found
+
+
+def test_an_integer_stays_what_it_is_beside_the_bits_of_a_number(device: DeviceContext) -> None:
+    signalling = np.full(SIZE, 0x7F81, np.int16)  # read as BFloat16, a nan that conversions change
+    numbers = device.enqueue_create_buffer(BFloat16, SIZE)
+    device.enqueue_fill(numbers, 2.0)
+    found = np.zeros(SIZE, np.int16)
+    device.enqueue_function(chosen_bits, numbers, signalling, found, 5, grid_dim=1, block_dim=SIZE)
+    device.synchronize()
+    assert found.tolist() == [0x4000] * 5 + [0x7F81] * (SIZE - 5)

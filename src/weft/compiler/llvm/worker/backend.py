@@ -44,6 +44,8 @@ def _initialise() -> None:
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_asmparser()
     llvm.set_option("weft", "--loop-load-elimination-scev-check-threshold=0")  # see _with_masks_unknown
+    # An integer that meets a bfloat's bits behind a branch became a bfloat: x86 quiets nan on the way.
+    llvm.set_option("weft", "--cgp-optimize-phi-types=false")
 
 
 @functools.cache
