@@ -243,7 +243,7 @@ def test_what_cannot_be_shown_takes_no_time(program: Any) -> None:
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(program.definition)}
     options = CompileOptions(checked=frozenset({"bounds"}))
     (made,) = elaborate_kernel(program, specs, "native", options).module.functions
-    assert any(op.name == "weft.count_fault" for op in made.body.walk())
+    assert any(op.name == "weft.failed" for op in made.body.walk())
 
 
 @pytest.mark.parametrize("program", [p[0] for p in PROGRAMS] + [bins])
@@ -256,7 +256,7 @@ def test_what_is_shown_is_not_asked_for(program: Any, target: str) -> None:
     versions = versions_of(made)
     assert versions is not None
     telling = [
-        sum(op.name == "weft.count_fault" for op in version.body.walk())
+        sum(op.name == "weft.failed" for op in version.body.walk())
         for version in (versions.usual, versions.other)
     ]
     assert telling[0] == (program is bins)

@@ -30,6 +30,7 @@ from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
+from weft.compiler.passes.short_compares import short_compares
 from weft.compiler.passes.thread_loops import thread_loops
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.uniformity import LOOPS, Uniformity
@@ -140,6 +141,7 @@ PASSES: list[Callable[[Module], str | None]] = [
     heap_arrays,
     block_functions,
     pairs,
+    short_compares,
 ]
 ANALYSES = (uniformity, first_threads, together, block_order)
 

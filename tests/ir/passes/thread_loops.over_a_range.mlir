@@ -82,37 +82,40 @@
       %60 = "arith.remui"(%59, %12) : (i64, i64) -> i64
       %61 = "arith.divui"(%59, %12) : (i64, i64) -> i64
       %62 = "arith.subi"(%8, %58) : (i64, i64) -> i64
-      %63 = "weft.get"(%45) : (!llvm.ptr<5>) -> i64
-      %64 = "arith.subi"(%63, %57) : (i64, i64) -> i64
-      %65 = "arith.cmpi"(%64, %62) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-      %66 = "arith.select"(%65, %64, %62) : (i1, i64, i64) -> i64
-      %67 = "arith.addi"(%57, %66) : (i64, i64) -> i64
-      "weft.set"(%44, %67) : (!llvm.ptr<5>, i64) -> ()
-      %68 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-      %69 = "arith.muli"(%60, %24) : (i64, i64) -> i64
-      %70 = "arith.constant"() <{"value" = 72 : i64}> : () -> i64
-      %71 = "llvm.getelementptr"(%launch, %70) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-      %72 = "llvm.load"(%71) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
-      %73 = "arith.subi"(%72, %69) : (i64, i64) -> i64
-      %74 = "arith.cmpi"(%73, %24) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-      %75 = "arith.select"(%74, %73, %24) : (i1, i64, i64) -> i64
-      %76 = "arith.addi"(%58, %66) : (i64, i64) -> i64
-      %77 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-      "weft.for"(%68, %28, %77) ({
+      %63 = "arith.constant"() <{"value" = 1048576 : i64}> : () -> i64
+      %64 = "weft.get"(%45) : (!llvm.ptr<5>) -> i64
+      %65 = "arith.subi"(%64, %57) : (i64, i64) -> i64
+      %66 = "arith.cmpi"(%65, %62) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+      %67 = "arith.select"(%66, %65, %62) : (i1, i64, i64) -> i64
+      %68 = "arith.cmpi"(%67, %63) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+      %69 = "arith.select"(%68, %67, %63) : (i1, i64, i64) -> i64
+      %70 = "arith.addi"(%57, %69) : (i64, i64) -> i64
+      "weft.set"(%44, %70) : (!llvm.ptr<5>, i64) -> ()
+      %71 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
+      %72 = "arith.muli"(%60, %24) : (i64, i64) -> i64
+      %73 = "arith.constant"() <{"value" = 72 : i64}> : () -> i64
+      %74 = "llvm.getelementptr"(%launch, %73) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+      %75 = "llvm.load"(%74) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
+      %76 = "arith.subi"(%75, %72) : (i64, i64) -> i64
+      %77 = "arith.cmpi"(%76, %24) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+      %78 = "arith.select"(%77, %76, %24) : (i1, i64, i64) -> i64
+      %79 = "arith.addi"(%58, %69) : (i64, i64) -> i64
+      %80 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+      "weft.for"(%71, %28, %80) ({
       ^bb0(%thread_z: i64):
-        "weft.for"(%68, %75, %77) ({
+        "weft.for"(%71, %78, %80) ({
         ^bb0(%thread_y: i64):
-          "weft.for"(%58, %76, %77) ({
+          "weft.for"(%58, %79, %80) ({
           ^bb0(%block_x: i64):
-            %81 = "arith.muli"(%block_x, %20) : (i64, i64) -> i64
-            %82 = "arith.constant"() <{"value" = 64 : i64}> : () -> i64
-            %83 = "llvm.getelementptr"(%launch, %82) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-            %84 = "llvm.load"(%83) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
-            %85 = "arith.subi"(%84, %81) : (i64, i64) -> i64
-            %86 = "arith.cmpi"(%85, %20) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-            %87 = "arith.select"(%86, %85, %20) : (i1, i64, i64) -> i64
-            %88 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-            "weft.for"(%68, %87, %88) ({
+            %84 = "arith.muli"(%block_x, %20) : (i64, i64) -> i64
+            %85 = "arith.constant"() <{"value" = 64 : i64}> : () -> i64
+            %86 = "llvm.getelementptr"(%launch, %85) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+            %87 = "llvm.load"(%86) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
+            %88 = "arith.subi"(%87, %84) : (i64, i64) -> i64
+            %89 = "arith.cmpi"(%88, %20) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+            %90 = "arith.select"(%89, %88, %20) : (i1, i64, i64) -> i64
+            %91 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+            "weft.for"(%71, %90, %91) ({
             ^bb0(%thread_x: i64):
               "weft.assert"(%flag, %thread_x) {"site" = 0 : i64} : (i1, i64) -> ()
               "weft.exit_thread"() : () -> ()

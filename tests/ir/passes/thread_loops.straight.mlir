@@ -86,33 +86,36 @@
       %60 = "arith.remui"(%59, %12) : (i64, i64) -> i64
       %61 = "arith.divui"(%59, %12) : (i64, i64) -> i64
       %62 = "arith.subi"(%8, %58) : (i64, i64) -> i64
-      %63 = "weft.get"(%45) : (!llvm.ptr<5>) -> i64
-      %64 = "arith.subi"(%63, %57) : (i64, i64) -> i64
-      %65 = "arith.cmpi"(%64, %62) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-      %66 = "arith.select"(%65, %64, %62) : (i1, i64, i64) -> i64
-      %67 = "arith.addi"(%57, %66) : (i64, i64) -> i64
-      "weft.set"(%44, %67) : (!llvm.ptr<5>, i64) -> ()
-      %68 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-      %69 = "arith.addi"(%58, %66) : (i64, i64) -> i64
-      %70 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-      "weft.for"(%68, %28, %70) ({
+      %63 = "arith.constant"() <{"value" = 1048576 : i64}> : () -> i64
+      %64 = "weft.get"(%45) : (!llvm.ptr<5>) -> i64
+      %65 = "arith.subi"(%64, %57) : (i64, i64) -> i64
+      %66 = "arith.cmpi"(%65, %62) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+      %67 = "arith.select"(%66, %65, %62) : (i1, i64, i64) -> i64
+      %68 = "arith.cmpi"(%67, %63) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+      %69 = "arith.select"(%68, %67, %63) : (i1, i64, i64) -> i64
+      %70 = "arith.addi"(%57, %69) : (i64, i64) -> i64
+      "weft.set"(%44, %70) : (!llvm.ptr<5>, i64) -> ()
+      %71 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
+      %72 = "arith.addi"(%58, %69) : (i64, i64) -> i64
+      %73 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+      "weft.for"(%71, %28, %73) ({
       ^bb0(%thread_z: i64):
-        "weft.for"(%68, %24, %70) ({
+        "weft.for"(%71, %24, %73) ({
         ^bb0(%thread_y: i64):
-          "weft.for"(%58, %69, %70) ({
+          "weft.for"(%58, %72, %73) ({
           ^bb0(%block_x: i64):
-            %74 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-            %75 = "arith.cmpi"(%n, %74) <{"predicate" = 4 : i64}> : (i64, i64) -> i1
-            %76 = "arith.select"(%75, %n, %74) : (i1, i64, i64) -> i64
-            %77 = "arith.constant"() <{"value" = 2147483648 : i64}> : () -> i64
-            %78 = "arith.cmpi"(%76, %77) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-            %79 = "arith.select"(%78, %76, %77) : (i1, i64, i64) -> i64
-            %80 = "arith.cmpi"(%79, %20) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-            %81 = "arith.select"(%80, %79, %20) : (i1, i64, i64) -> i64
-            %82 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-            "weft.for"(%68, %81, %82) ({
+            %77 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
+            %78 = "arith.cmpi"(%n, %77) <{"predicate" = 4 : i64}> : (i64, i64) -> i1
+            %79 = "arith.select"(%78, %n, %77) : (i1, i64, i64) -> i64
+            %80 = "arith.constant"() <{"value" = 2147483648 : i64}> : () -> i64
+            %81 = "arith.cmpi"(%79, %80) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+            %82 = "arith.select"(%81, %79, %80) : (i1, i64, i64) -> i64
+            %83 = "arith.cmpi"(%82, %20) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+            %84 = "arith.select"(%83, %82, %20) : (i1, i64, i64) -> i64
+            %85 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+            "weft.for"(%71, %84, %85) ({
             ^bb0(%thread_x: i64):
-              %84 = "arith.cmpi"(%thread_x, %n) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+              %87 = "arith.cmpi"(%thread_x, %n) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
               "llvm.store"(%x, %thread_x) {"alignment" = 8 : i64, "volatile" = false} : (!llvm.ptr<1>, i64) -> ()
               "weft.exit_thread"() : () -> ()
             }) {"parallel" = true} : (i64, i64, i64) -> ()

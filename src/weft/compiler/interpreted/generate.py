@@ -394,10 +394,8 @@ class _Writer:
         self.put("    __t.end()")
 
     def failed(self, op: Op) -> None:
-        self.put(f"__t.fault({', '.join([str(op.attrs['site']), *self.given(op)])})")
-
-    def counted(self, op: Op) -> None:
-        self.put(f"{self.name(op.result)} = __t.count_fault({op.attrs['site']})")
+        every = ["every=True"] if op.attrs.get("every") else []
+        self.put(f"__t.fault({', '.join([str(op.attrs['site']), *self.given(op), *every])})")
 
     def ends(self, op: Op) -> None:
         self.put("__t.end()")
@@ -478,7 +476,6 @@ _WRITE: dict[str, Callable[[_Writer, Op], None]] = {
     "weft.print": _Writer.told,
     "weft.assert": _Writer.asserts,
     "weft.failed": _Writer.failed,
-    "weft.count_fault": _Writer.counted,
     "weft.computed": _Writer.fence,
     "weft.exit_thread": _Writer.ends,
     "llvm.unreachable": _Writer.unreachable,

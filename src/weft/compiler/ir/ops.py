@@ -194,11 +194,10 @@ _declare("weft.statement")
 _declare("weft.breakpoint")
 
 # What an operator of the user's has computed, for checks of it: its operands, its result.
-# An assertion that has failed, or another fault (``every``: all are told of, not only the first); how often
-# one at this place was counted before; and the end of a thread.
+# An assertion that has failed, or another fault (``every``: they are counted at each place, and the
+# first is told of); and the end of a thread.
 _declare("weft.failed", "*words", "", "site:count every?:bool")
 _declare("weft.computed", "*values", "", "what:name source:name dtype:name")
-_declare("weft.count_fault", "", "i64", "site:count")
 _declare("weft.exit_thread", terminator=True)
 
 # A thread that waits for what nobody does any more, since all of its block are there.
@@ -209,7 +208,7 @@ _declare("weft.stuck", "", "", "place:str")
 # number, and both decisions), one that waits for ever (block and thread, how many more there are, where), and
 # ``llvm.alloca`` from the heap.
 _declare("weft.exit_block", terminator=True)
-_declare("weft.host_tell", "state:i64 *words", "", "site:count")
+_declare("weft.host_tell", "state:i64 *words", "", "site:count every?:bool")
 _declare("weft.host_parted", "state:i64 *rest", "", "place:str flag:bool")
 _declare("weft.host_stuck", "state:i64 *rest", "", "place?:str")
 _declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)

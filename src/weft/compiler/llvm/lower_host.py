@@ -23,6 +23,10 @@ def _declare(lw: Lowering, name: str) -> None:
 
 def _host_tell(lw: Lowering, op: Op) -> None:
     state, *words = op.operands
+    if op.attrs.get("every"):
+        given = ", ".join([lw.typed(state), f"i32 {op.attrs['site']}", *map(lw.typed, words)])
+        lw.put(f"call void @{_told_once(lw, op.int_attr('site'), len(words))}({given})")
+        return
     block = lw.scratch(len(words)) if words else "null"
     for n, word in enumerate(words):
         at = lw.new()
@@ -30,6 +34,45 @@ def _host_tell(lw: Lowering, op: Op) -> None:
         lw.put(f"store {lw.typed(word)}, ptr {at}, align 8")
     _declare(lw, "weft$tell")
     lw.put(f"call void @weft$tell({lw.typed(state)}, i32 {op.attrs['site']}, ptr {block})")
+
+
+def _told_once(lw: Lowering, site: int, count: int) -> str:
+    """The function that counts faults and tells of the first at each site, with so many words."""
+    name, words = f"weft.fault.{count}", [f"i64 %word{n}" for n in range(count)]
+    _declare(lw, "weft$tell")
+    _count_at(lw, site)
+    given = ", ".join(["i64 %state", "i32 %site", *words])
+    lines = [
+        f"define internal void @{name}({given}) cold noinline nounwind {{",
+        f"  %count = getelementptr i64, ptr @{FAULTS}, i32 %site",
+        "  %before = atomicrmw add ptr %count, i64 1 monotonic, align 8",
+        "  %is_first = icmp eq i64 %before, 0",
+        "  br i1 %is_first, label %first, label %end",
+        "first:",
+        f"  %words = alloca [{count} x i64], align 8",
+    ]
+    for n, word in enumerate(words):
+        lines += [
+            f"  %at{n} = getelementptr inbounds i64, ptr %words, i64 {n}",
+            f"  store {word}, ptr %at{n}",
+        ]
+    lines += [
+        "  call void @weft$tell(i64 %state, i32 %site, ptr %words)",
+        "  br label %end",
+        "end:",
+        "  ret void",
+    ]
+    lw.declared[name] = "\n".join([*lines, "}"])
+    return name
+
+
+def _count_at(lw: Lowering, site: int) -> str:
+    """Where faults at a site are counted."""
+    lw.faults = max(lw.faults, site + 1)
+    where = lw.spaced("", AddressSpace.GLOBAL)
+    form = f"@{FAULTS} = dso_local{where} global [{lw.faults} x i64] zeroinitializer, align 8"
+    lw.declared[FAULTS] = form
+    return f"ptr{where} getelementptr (i64, ptr{where} @{FAULTS}, i64 {site})"
 
 
 def _record(lw: Lowering, kind: str, words: list[str]) -> None:
@@ -46,22 +89,22 @@ def _print(lw: Lowering, op: Op) -> None:
 
 
 def _failed(lw: Lowering, op: Op) -> None:
-    what, kind = (
-        str(ASSERTION | op.int_attr("site")),
-        "weft.record" if op.attrs.get("every") else "weft.failed",
-    )
-    _record(lw, kind, [what, *thread_place(lw), *map(lw.ref, op.operands)])
-
-
-def _count_fault(lw: Lowering, op: Op) -> None:
     site = op.int_attr("site")
-    lw.faults = max(lw.faults, site + 1)
-    where = lw.spaced("", AddressSpace.GLOBAL)
-    form = f"@{FAULTS} = dso_local{where} global [{lw.faults} x i64] zeroinitializer, align 8"
-    lw.declared[FAULTS] = form
-    count = f"getelementptr (i64, ptr{where} @{FAULTS}, i64 {site})"
-    lw.names[op.result] = before = lw.new()
-    lw.put(f"{before} = atomicrmw add ptr{where} {count}, i64 1 monotonic, align 8")
+
+    def record(kind: str) -> None:
+        _record(lw, kind, [str(ASSERTION | site), *thread_place(lw), *map(lw.ref, op.operands)])
+
+    if not op.attrs.get("every"):
+        record("weft.failed")
+        return
+    before, is_first, first, end = lw.new(), lw.new(), lw.new_label("first"), lw.new_label("end")
+    lw.put(f"{before} = atomicrmw add {_count_at(lw, site)}, i64 1 monotonic, align 8")
+    lw.put(f"{is_first} = icmp eq i64 {before}, 0")
+    lw.put(f"br i1 {is_first}, label %{first}, label %{end}")
+    lw.start(first)
+    record("weft.record")
+    lw.jump(end)
+    lw.start(end)
 
 
 def _host_parted(lw: Lowering, op: Op) -> None:
@@ -110,7 +153,6 @@ LOWER: LoweringTable = {
     "weft.supported": _supported,
     "weft.print": _print,
     "weft.failed": _failed,
-    "weft.count_fault": _count_fault,
     "weft.host_tell": _host_tell,
     "weft.host_parted": _host_parted,
     "weft.host_stuck": _host_stuck,

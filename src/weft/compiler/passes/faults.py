@@ -11,7 +11,6 @@ from typing import Any
 from weft.abi.artifact import FaultSite
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
-from weft.compiler.ir.types import I64
 from weft.diagnostics import is_internal
 from weft.diagnostics.parted import SourcePlace
 from weft.dtype import DType
@@ -45,11 +44,7 @@ def site_at(kernel: Function, op: Op, kind: str, pieces: tuple[DType, ...], **mo
 
 def tell(b: Builder, site: int, values: tuple[Value, ...]) -> None:
     """Tell of a fault at the site of that number, where ``b`` stands."""
-    before = b.value("weft.count_fault", (), I64, {"site": site})
-    is_first = b.compare("eq", before, b.constant(0, I64))
-    with b.into(Region()) as first:
-        b.emit("weft.failed", values, (), {"site": site, "every": True})
-    b.branch(is_first, first)
+    b.emit("weft.failed", values, (), {"site": site, "every": True})
 
 
 def count_assertions(module: Module) -> None:

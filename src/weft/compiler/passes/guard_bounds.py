@@ -17,6 +17,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Op, Value
 from weft.compiler.ir.types import I64
 from weft.compiler.passes.indices import Ranges, thread_plus
+from weft.compiler.passes.thread_context import clamp
 from weft.record import record
 
 Shared = Callable[[Value, str], bool]
@@ -154,10 +155,7 @@ def bound_of(condition: Value, negated: bool, shared: Shared, ranges: Ranges) ->
 def threads_within(b: Builder, bound: Bound, lookup: Callable[[Value], Value]) -> Value:
     """How many threads, from the first on, are within a bound; ``lookup`` has what it is made of."""
     low, high = (bound.least - bound.inclusive, bound.greatest + 1 - bound.inclusive)
-    left = lookup(bound.limit)
-    for predicate, end in (("sgt", low), ("slt", high)):  # so that nothing below wraps around
-        limit = b.constant(end, I64)
-        left = b.select(b.compare(predicate, left, limit), left, limit)
+    left = clamp(b, lookup(bound.limit), low, high)  # so that nothing below wraps around
     for offset in bound.offsets:
         left = b.arith("subi", left, lookup(offset))
     return b.arith("addi", left, b.constant(1, I64)) if bound.inclusive else left

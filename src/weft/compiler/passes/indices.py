@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I64, IntType
@@ -25,20 +25,33 @@ def constant(v: Value) -> int | None:
     return None
 
 
-def thread_plus(v: Value, shared: Callable[[Value, str], bool]) -> tuple[str, tuple[Value, ...]] | None:
-    """``v`` as a thread index, of that axis, plus values that the threads along it share."""
+def index_plus(
+    v: Value, index: Callable[[Value], str | None], shared: Callable[[Value, str], bool]
+) -> tuple[str, tuple[Value, ...]] | None:
+    """``v`` as an index, which has a name, plus values that all who have such an index share."""
+    name = index(v)
+    if name is not None:
+        return name, ()
     owner = v.owner
-    if not isinstance(owner, Op):
-        return None
-    if owner.name == "gpu.thread_id":
-        return str(owner.attrs["dimension"]), ()
-    if owner.name != "arith.addi":
+    if not isinstance(owner, Op) or owner.name != "arith.addi":
         return None
     for one, rest in (owner.operands, reversed(owner.operands)):
-        inner = thread_plus(one, shared)
+        inner = index_plus(one, index, shared)
         if inner is not None and shared(rest, inner[0]):
             return inner[0], (*inner[1], rest)
     return None
+
+
+def thread_plus(v: Value, shared: Callable[[Value, str], bool]) -> tuple[str, tuple[Value, ...]] | None:
+    """``v`` as a thread index, of that axis, plus values that the threads along it share."""
+
+    def axis(v: Value) -> str | None:
+        owner = v.owner
+        return (
+            str(owner.attrs["dimension"]) if isinstance(owner, Op) and owner.name == "gpu.thread_id" else None
+        )
+
+    return index_plus(v, axis, shared)
 
 
 def only_global(ops: Sequence[Op]) -> bool:
@@ -81,8 +94,8 @@ def is_far(step: Value) -> bool:
 class Ranges:
     """How far integers go."""
 
-    def __init__(self) -> None:
-        self._known: dict[Value, tuple[int, int] | None] = {}
+    def __init__(self, known: Mapping[Value, tuple[int, int]] | None = None) -> None:
+        self._known: dict[Value, tuple[int, int] | None] = dict(known or {})
 
     def range(self, v: Value) -> tuple[int, int] | None:
         """The least and the greatest that ``v`` can be, signed; None where it may be far, or wrap around."""

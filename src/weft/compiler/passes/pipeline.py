@@ -14,6 +14,7 @@ from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
+from weft.compiler.passes.short_compares import short_compares
 from weft.compiler.passes.thread_loops import thread_loops
 from weft.targets import Target
 
@@ -44,6 +45,7 @@ def run_passes(
         (True, branch_at_assertions),
         (loops and not debug, registers),
         (loops, partial(thread_loops, even=even)),
+        (loops and not debug, short_compares),
         (loops and even, pairs),
         (loops and backward, turn_round),
         (loops, heap_arrays),

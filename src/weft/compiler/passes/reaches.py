@@ -385,7 +385,7 @@ class Reaches:
             self._variables[slot] = self._places[v]
 
     def _branch(self, op: Op) -> None:
-        if any(inner.name == "weft.count_fault" for inner in op.regions[0].ops):
+        if any("every" in inner.attrs for inner in op.regions[0].ops):
             self._tells(op)
             return
         facts, variables = self._facts, dict(self._variables)

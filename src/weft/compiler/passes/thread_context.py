@@ -172,6 +172,14 @@ def loop_nest(
             b.emit("weft.for", (begin, end, one), (), {"parallel": parallel and n == 0}, (body,))
 
 
+def clamp(b: Builder, v: Value, low: int, high: int) -> Value:
+    """The number from ``low`` to ``high`` that is nearest to ``v``."""
+    for predicate, end in (("sgt", low), ("slt", high)):
+        limit = b.constant(end, I64)
+        v = b.select(b.compare(predicate, v, limit), v, limit)
+    return v
+
+
 class Rewriter:
     """Copies operations, replacing what the context provides. ``head`` receives slots."""
 
@@ -220,7 +228,7 @@ class Rewriter:
             b.emit("weft.host_stuck", (c.state, *c.block_id, linear(b, c), left), (), op.attrs)
         elif name == "weft.failed":
             operands = (c.state, *c.block_id, *c.thread_id, *self.lookups(op.operands))
-            b.emit("weft.host_tell", operands, (), {"site": op.attrs["site"]})
+            b.emit("weft.host_tell", operands, (), op.attrs)
         elif name == "llvm.mlir.addressof" and op.attrs["global_name"] in self.frame.offsets:
             offset = self.frame.offsets[str(op.attrs["global_name"])]
             self.mapping[op.result] = self.shared(b.constant(offset, I64))

@@ -8,7 +8,7 @@ body with barriers is split at them (``weft.compiler.passes.barrier_split``).
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import STRIP
+from weft.abi.cpu_launch import MOST_THREADS, MOST_TOGETHER, STRIP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I8, I64, AddressSpace, pointer
@@ -197,7 +197,8 @@ class _Loops:
             alone = self.frame.size or self.together.splits or self.group
             if not alone or self.beside is not None:
                 row = b.arith("subi", grid[0], context.block_id[0])
-                count = self.smaller(b.arith("subi", b.get(end, I64), linear), row)
+                few = b.constant(MOST_TOGETHER // MOST_THREADS, I64)
+                count = self.smaller(self.smaller(b.arith("subi", b.get(end, I64), linear), row), few)
             if self.beside is not None:
                 count = self.smaller(count, most)
             b.set(start, b.arith("addi", linear, count))

@@ -126,14 +126,13 @@ class Thread:
         self.launch.console.write(format_print(found, [value & _MASK for value in values]))
         self.launch.console.flush()
 
-    def count_fault(self, site: int) -> int:
-        """One more fault at a place of a checked kernel: how many there were before."""
-        before = self.launch.counts.get(site, 0)
-        self.launch.counts[site] = before + 1
-        return before
-
-    def fault(self, site: int, *values: int) -> None:
-        """Tell of a fault, or of an assertion that has failed."""
+    def fault(self, site: int, *values: int, every: bool = False) -> None:
+        """Tell of a fault, or of an assertion that has failed; of ``every`` one the first at its place."""
+        if every:
+            before = self.launch.counts.get(site, 0)
+            self.launch.counts[site] = before + 1
+            if before:
+                return
         words = [value & _MASK for value in (*self.block, *self.thread, *values)]
         found = report(self.launch.kernel, site, words)
         self.launch.tell(site, found)
