@@ -13,6 +13,7 @@ from weft.atomic import Atomic
 from weft.gpu import barrier, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.math import fma, sqrt
+from weft.math import max as greater
 from weft.memory import AddressSpace, stack_allocation
 
 Array = npt.NDArray[Any]
@@ -117,3 +118,24 @@ def test_an_integer_stays_what_it_is_beside_the_bits_of_a_number(device: DeviceC
     device.enqueue_function(chosen_bits, numbers, signalling, found, 5, grid_dim=1, block_dim=SIZE)
     device.synchronize()
     assert found.tolist() == [0x4000] * 5 + [0x7F81] * (SIZE - 5)
+
+
+@kernel
+def greater_and_rounded(x: Pointer[BFloat16], out: Pointer[Int16]):
+    i = thread_idx.x
+    out[i] = Int16(greater(x[i], x[SIZE - 1 - i]))
+    out[SIZE + i] = Int16(round(x[i]))
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_each_level_of_optimisation_knows_numbers(device: DeviceContext, level: int) -> None:
+    context = DeviceContext(api=device.info.api, opt_level=level)
+    values = rounded(np.arange(SIZE) / 2 - 3, BFloat16)
+    numbers = context.enqueue_create_buffer(BFloat16, SIZE)
+    with numbers.map_to_host() as host:
+        host[:] = values
+    found = np.zeros(2 * SIZE, np.int16)
+    context.enqueue_function(greater_and_rounded, numbers, found, grid_dim=1, block_dim=SIZE)
+    context.synchronize()
+    wanted = [*np.trunc(np.maximum(values, values[::-1])), *np.round(values)]
+    assert found.tolist() == wanted

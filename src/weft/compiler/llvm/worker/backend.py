@@ -46,6 +46,8 @@ def _initialise() -> None:
     llvm.set_option("weft", "--loop-load-elimination-scev-check-threshold=0")  # see _with_masks_unknown
     # An integer that meets a bfloat's bits behind a branch became a bfloat: x86 quiets nan on the way.
     llvm.set_option("weft", "--cgp-optimize-phi-types=false")
+    # Making code of one instruction at a time, as at level 0, it takes a bfloat held as a float for bits.
+    llvm.set_option("weft", "--fast-isel=false")
 
 
 @functools.cache
