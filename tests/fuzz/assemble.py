@@ -44,7 +44,7 @@ class Assembler:
         if "host" in program.launch:  # its kernels are the library's, made when they are launched
             return ""
         folder = Path(self.folder.name)
-        module = load(program, folder, apart=True)
+        module = load(program, apart=True)
         kernel = module.program
         given = {a.name: a for a in program.arguments}
         names = [p.name for p in parameters(kernel.definition)]

@@ -34,7 +34,7 @@ from weft.targets import TARGETS
 __all__ = ["WAYS", "Device", "load"]
 
 WAYS: dict[str, dict[str, Any]] = {
-    "cpu": {"api": "cpu"},
+    "cpu": {"api": "cpu", "threads": 4},
     "threads": {"api": "cpu", "threads": 4},
     "checked": {"api": "cpu", "checked": True},
     "shuffled": {"api": "cpu", "schedule": 7},
@@ -44,12 +44,14 @@ WAYS: dict[str, dict[str, Any]] = {
 """Ways to run a program, by the contexts' arguments; any other is an API. ``newer-cuda`` has PTX of a
 version that some words ask for, of which LLVM makes other instructions.
 
-What takes as little time as these programs runs on one thread where it is not forced to take several.
+What takes as little time as these programs runs on one thread where it is not forced to take several, which
+``threads`` does: with the code that ``cpu`` had made.
 """
+_PLAIN = ("checked", "shuffled")
+"""Ways of which LLVM optimises one program in eight: what weft's passes make is what is theirs."""
 _SMALL: dict[str, float] = {name: vars(native)[name] for name in ("_SMALL", "_SMALL_SECONDS")}
 _TARGETS = dict(TARGETS)
 _NEWER = {n: replace(t, isa=max([t.isa, *t.isa_of.values()])) for n, t in TARGETS.items()}
-_numbers = itertools.count()
 
 
 def _elements(argument: Argument) -> npt.NDArray[Any]:
@@ -68,16 +70,38 @@ def _stored(kind: Kind, bits: list[int]) -> npt.NDArray[Any]:
     return unsigned.view(kind.storage) if kind.bits > 1 else unsigned.astype(np.bool_)
 
 
-def load(program: Program, folder: Path, apart: bool) -> ModuleType:
+class _Modules:
+    """The modules of the last texts, imported from files: ways of the same text share what is made of it."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="weft-fuzz-")
+        self.last: dict[str, ModuleType] = {}
+        self.numbers = itertools.count()
+
+    def of(self, text: str) -> ModuleType:
+        if text not in self.last:
+            while len(self.last) > 1:
+                del sys.modules[self.last.pop(next(iter(self.last))).__name__]
+            self.last[text] = self.made(text)
+        return self.last[text]
+
+    def made(self, text: str) -> ModuleType:
+        path = Path(self.folder.name) / f"program_{next(self.numbers)}.py"
+        path.write_text(text, encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+
+_modules = _Modules()
+
+
+def load(program: Program, apart: bool) -> ModuleType:
     """The module of a program, imported from a file."""
-    path = folder / f"program_{next(_numbers)}.py"
-    path.write_text(weft_text(program.text, apart, program.brackets), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return _modules.of(weft_text(program.text, apart, program.brackets))
 
 
 def _plan_with(each: tuple[int, int]) -> Callable[..., OverPlan]:
@@ -89,16 +113,25 @@ def _plan_with(each: tuple[int, int]) -> Callable[..., OverPlan]:
     return plan
 
 
+_contexts: dict[str, DeviceContext] = {}
+
+
+def _context(arguments: dict[str, Any]) -> DeviceContext:
+    key = repr(arguments)
+    if key not in _contexts:
+        _contexts[key] = DeviceContext(**arguments)
+    return _contexts[key]
+
+
 class Device:
-    """Runs programs on one device; the context is a new one now and then, for what it keeps."""
+    """Runs programs in one way; contexts are new ones now and then, for what they keep."""
 
     def __init__(self, way: str) -> None:
         self.arguments = WAYS.get(way, {"api": way})
-        self.apart = self.arguments["api"] != "cpu"
-        self.small: dict[str, float] = dict.fromkeys(_SMALL, 0) if "threads" in self.arguments else _SMALL
+        self.apart = "cuda" in self.arguments["api"]
+        self.small: dict[str, float] = dict.fromkeys(_SMALL, 0) if way == "threads" else _SMALL
         self.newer = way.startswith("newer")
-        self.folder = tempfile.TemporaryDirectory(prefix="weft-fuzz-")
-        self.context = DeviceContext(**self.arguments)
+        self.plain = way in _PLAIN
         self.count = 0
 
     def run(self, program: Program) -> Outcome:
@@ -109,12 +142,15 @@ class Device:
         """
         self.count += 1
         if self.count % 200 == 0:
-            self.context.close()
-            self.context = DeviceContext(**self.arguments)
+            for context in _contexts.values():
+                context.close()
+            _contexts.clear()
         for name, value in self.small.items():
             setattr(native, name, value)
         TARGETS.update(_NEWER if self.newer else _TARGETS)
-        module = load(program, Path(self.folder.name), self.apart)
+        module = load(program, self.apart)
+        level = {"opt_level": 0} if self.plain and program.seed % 8 else {}
+        self.context = _context({**self.arguments, **level})
         ctx, buffers, given, fixed = self.context, dict[str, Any](), list[Any](), dict[str, Any]()
         for argument in program.arguments:
             if argument.form == "comptime":
@@ -153,7 +189,6 @@ class Device:
             if argument.memory:
                 found = self._downloaded(argument, buffers[argument.name])
                 arrays |= {name: part_of(found, path) for name, path, _, _ in argument.parts()}
-        del sys.modules[module.__name__]
         return Outcome(arrays, sorted(out.getvalue().splitlines()), failed)
 
     def _uploaded(self, argument: Argument, module: ModuleType) -> tuple[Any, Any]:
