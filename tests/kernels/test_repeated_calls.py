@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
-from weft import LaunchError, Tensor
+from weft import Float32, LaunchError, Tensor
 from weft.gpu.host import DeviceContext
 from weft.kernels import cumsum, gemv, histogram, layer_norm, matmul, softmax, sort, sum, topk, transpose
 from weft.kernels.calls import planned
@@ -118,6 +118,71 @@ def test_what_was_called_is_not_decided_again(device: DeviceContext, monkeypatch
             np.testing.assert_allclose(found(work(array)), expected(x), rtol=1e-4, atol=1e-4)
     with pytest.raises(AssertionError, match="decided anew"):
         softmax(placed(device, normal(40, 41)))
+
+
+def scaled(by: Any) -> Callable[[Any, Any, Any], Any]:
+    return lambda x, i, j: x * by + factor
+
+
+def shifted(by: Any) -> Callable[[Any, Any, Any], Any]:
+    return lambda x, i, j: scaled(2)(x, i, j) + by[i, j]
+
+
+factor: Any = 3
+
+
+def test_functions_go_by_what_they_capture(device: DeviceContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, first, second = normal(20, 20), normal(20, 20), normal(20, 20)
+    x, one, two = (placed(device, each) for each in (a, first, second))
+    right, out = a @ a, placed(device, a)
+
+    def ends(function: Any, expected: Array) -> None:
+        np.testing.assert_allclose(found(matmul(x, x, out=out, epilogue=function)), expected, rtol=1e-3)
+
+    for decided in (True, False):
+        for by in (2, 2.5, Float32(4), Float32(5)):
+            ends(scaled(by), right * float(by) + factor)
+        ends(shifted(one), right * 2 + factor + first)
+        if decided:
+            ends(shifted(one), right * 2 + factor + first)
+            only_planned(monkeypatch)
+    ends(shifted(two), right * 2 + factor + second)
+    for other in (scaled(7), scaled(Float32(7))):
+        with pytest.raises(AssertionError, match="decided anew"):
+            matmul(x, x, out=out, epilogue=other)
+    for now in (4, Float32(6), Float32(8)):
+        with monkeypatch.context() as rebound:
+            rebound.setattr(f"{__name__}.factor", now)
+            with pytest.raises(AssertionError, match="decided anew"):
+                matmul(x, x, out=out, epilogue=scaled(2))
+    ends(scaled(2), right * 2 + factor)
+
+
+def test_globals_that_are_arguments_are_told_apart(
+    device: DeviceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = normal(20, 20)
+    x = placed(device, a)
+    for now in (Float32(6), Float32(8), 8, Float32(6), 9, 8):
+        monkeypatch.setattr(f"{__name__}.factor", now)
+        for _ in range(2):
+            result = found(matmul(x, x, epilogue=scaled(2)))
+            np.testing.assert_allclose(result, a @ a * 2 + float(now), rtol=1e-3, atol=1e-4)
+
+
+def test_functions_of_objects_are_not_told_apart() -> None:
+    class Holder:
+        by = Float32(3)
+
+    holder, x = Holder(), normal(8, 8)
+
+    def scale(x: Any, i: Any, j: Any) -> Any:
+        return x * holder.by
+
+    for by in (3, 4):
+        holder.by = Float32(by)
+        np.testing.assert_allclose(matmul(x, x, epilogue=scale), x @ x * by, rtol=1e-4, atol=1e-5)
+    assert key_of(matmul, (x, x), {"epilogue": scale}) is None
 
 
 def test_arrays_of_the_host_too(monkeypatch: pytest.MonkeyPatch) -> None:

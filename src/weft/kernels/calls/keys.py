@@ -11,10 +11,13 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from operator import attrgetter
+from types import FunctionType
 from typing import Any, cast
 
 from weft.dtype import DType
 from weft.foreign.arrays import mapping_under
+from weft.kernels.calls.functions import read_function
+from weft.lang.decorators import Func
 from weft.layout import LayoutTensor
 from weft.runtime.buffers import DeviceBuffer
 from weft.tensor import Tensor
@@ -22,6 +25,8 @@ from weft.tensor import Tensor
 ALIGNED = 15
 """These bits of an address are part of the key."""
 _MOST_ITEMS = 16
+FUNCTIONS = (FunctionType, Func)
+"""Classes of functions."""
 Key = tuple[Any, ...]
 _Reader = Callable[[Any, list[Any], list[Any], list[int]], bool]
 """Adds what the key has of an argument, as much for each of a kind, to the first list, and an array and its
@@ -41,9 +46,7 @@ def key_of(
     addresses: list[int] = []
     for value in (*args, *named.values()) if named else args:
         kind = cast("type[Any]", type(value))
-        read = _readers.get(kind)
-        if read is None:
-            read = _readers[kind] = _reader_of(kind)
+        read = _readers.get(kind) or _found(kind)
         if not read(value, parts, arrays, addresses):
             return None
     return tuple(parts), arrays, addresses
@@ -52,6 +55,22 @@ def key_of(
 def address_of(array: Any) -> _Address:
     """What tells where arrays of this one's kind lie, which an operation makes."""
     return _addresses[type(array)]
+
+
+def _found(kind: type[Any]) -> _Reader:
+    """The reader of a kind not met before, or of functions, which tuples cannot hold."""
+    if kind in FUNCTIONS:
+        return _function
+    read = _readers[kind] = _reader_of(kind)
+    return read
+
+
+def _function(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    def read(captured: Any) -> bool:
+        kind = cast("type[Any]", type(captured))
+        return (_readers.get(kind) or _found(kind))(captured, parts, arrays, addresses)
+
+    return read_function(value, parts, read)
 
 
 def _refused(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:

@@ -75,13 +75,20 @@ class Plan:
         given: the arrays that it was given.
         spans: their memory.
         result: what it has returned.
+        functions: whether it was given functions.
 
     Raises:
         Unplanned: it did what another call may have to do otherwise.
     """
 
     def __init__(
-        self, recording: Recording, given: Sequence[Any], spans: Sequence[Span], result: Any
+        self,
+        recording: Recording,
+        given: Sequence[Any],
+        spans: Sequence[Span],
+        result: Any,
+        *,
+        functions: bool,
     ) -> None:
         context, launched = _one_place(recording)
         self._context = weakref.ref(context)
@@ -105,6 +112,10 @@ class Plan:
             for i in range(j)
         ]
         """Which arrays were given, with their sizes, and how they lie to each other."""
+        self.reads = [each.reads for _, each in recording.launches] if functions else []
+        """What the code of functions has read of the program."""
+        self.always = not (self.pairs or self.reads)
+        """Whether it fits arrays wherever they lie, and whatever the program has rebound."""
         self._room, pieces = _joined(scratch)
         self._room_address = address_of(scratch[0].array) if scratch else int
         self._spare: list[Any] | None = None if foreign or sum(pieces) > _MOST_KEPT else []
@@ -122,11 +133,11 @@ class Plan:
         return self._context() is None
 
     def fits(self, addresses: Sequence[int]) -> bool:
-        """Whether arrays at these addresses lie to each other as those of the recorded call did."""
+        """Whether arrays at these addresses lie as the recorded call's did, and its code is still right."""
         for i, size, j, other, kind in self.pairs:
             if relation(addresses[i], size, addresses[j], other) != kind:
                 return False
-        return True
+        return all(reads.hold() for reads in self.reads)
 
     def run(self, arrays: list[Any], addresses: list[int]) -> tuple[Any] | None:
         """Do it with these arrays; what the call returns, or None where it has to be decided anew."""

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from weft.kernels.calls.keys import Key, key_of
+from weft.kernels.calls.keys import FUNCTIONS, Key, key_of
 from weft.kernels.calls.plan import Overlapping, Plan, Span, Unplanned
 from weft.kernels.calls.recording import Recording, active
 from weft.kernels.operands import Operand
@@ -30,9 +30,9 @@ after_fork(plans_by_key.clear)
 def planned(operation: F) -> F:
     """An operation that does what it did for the last call of the same key, with the arrays of this one.
 
-    What a call decides from is its arguments (``weft.kernels.calls.keys``). A call that gives functions, or
-    arrays of a library that is not told apart, is decided anew, as is one within a capture, in a checked
-    context or where launches are profiled.
+    What a call decides from is its arguments (``weft.kernels.calls.keys``), and of functions what these
+    capture and what their compiled code has read. A call with arrays of a library that is not told apart is
+    decided anew, as is one within a capture, in a checked context or where launches are profiled.
     """
 
     @functools.wraps(operation)
@@ -47,7 +47,7 @@ def planned(operation: F) -> F:
         if plans is None:
             return _first(operation, key, arrays, addresses, args, named)
         for plan in plans:
-            if not plan.pairs or plan.fits(addresses):
+            if plan.always or plan.fits(addresses):
                 done = plan.run(arrays, addresses)
                 return operation(*args, **named) if done is None else done[0]
         if 0 < len(plans) < _MOST_ALIKE:
@@ -76,7 +76,8 @@ def _first(
     try:
         if [span.begin for span in spans] != addresses:
             raise Unplanned
-        plan = Plan(recording, arrays, spans, result)
+        functions = any(isinstance(value, FUNCTIONS) for value in (*args, *named.values()))
+        plan = Plan(recording, arrays, spans, result, functions=functions)
     except Overlapping:
         return result
     except Unplanned:
