@@ -13,6 +13,7 @@ from benchmarks.measure import describe_machine
 BENCHMARKS = {
     "compile": "compile_time",
     "startup": "startup",
+    "explorer": "explorer",
     "program": "program",
     "cpu": "cpu",
     "fourteen": "fourteen",

@@ -45,7 +45,10 @@ def table(outcomes: Sequence[Outcome], seconds: float, most: int = 20) -> str:
         )
         for row in (head, *rows)
     ]
-    lines.append(f"{1e3 * seconds:.0f} ms went by, {whole / (1e3 * seconds):.1f} of them at a time")
+    times_as_long = f"{whole / (1e3 * seconds):.1f} times as much"
+    lines.append(
+        f"{1e3 * seconds:.0f} ms from start to end; the stages add up to {whole:.0f}, {times_as_long}"
+    )
     return "\n".join(lines)
 
 

@@ -132,8 +132,14 @@ class Compilation:
             return self._python_text(kind)
         # An object has lines alone, which debuggers do not read.
         lowered = self.lowered(places=kind != "object")
-        if kind == "llvm":
-            return lowered.text
+        return lowered.text if kind == "llvm" else self.by_llvm(lowered, kind)
+
+    def by_llvm(self, lowered: Lowered, kind: Literal["llvm-opt", "asm", "object"]) -> str | bytes:
+        """What LLVM makes of this as it was lowered.
+
+        Raises:
+            CompileError: it makes nothing.
+        """
         from weft.compiler.llvm.emit import LLVMError
 
         start = time.perf_counter()

@@ -82,6 +82,7 @@ class _Watch:
     def __init__(self, file: Path, make: Callable[[], Mapping[str, Explored]]) -> None:
         self.file, self.make = file, make
         self.changed = threading.Condition()
+        self.assembling = threading.Lock()
         self.number = 0
         self.imported = Imported()
         sys.dont_write_bytecode = True  # by whose seconds two versions of a file are the same
@@ -110,19 +111,30 @@ class _Watch:
         try:
             found = self.make()
             self.imported.note()
-            self._show({**as_data(found), "live": True}, found)
-            found = {name: with_machine_code(kernel) for name, kernel in found.items()}
-            self._show({**as_data(found), "live": True}, found)
+            number = self._show({**as_data(found), "live": True}, found)
+            threading.Thread(target=self._add_machine_code, args=(found, number), daemon=True).start()
         except WeftError as error:
             self._show({"error": render_all(error.diagnostics)})
         except Exception as error:  # of the user's file, as it stands
             self._show({"error": f"{self.file}: {type(error).__name__}: {error}"})
 
-    def _show(self, data: dict[str, Any], found: Mapping[str, Explored] | None = None) -> None:
+    def _add_machine_code(self, found: Mapping[str, Explored], number: int) -> None:
+        """Show the same with machine code, unless the next is shown by then, which does not wait for it."""
+        with self.assembling:
+            if self.number != number:
+                return
+            found = {name: with_machine_code(kernel) for name, kernel in found.items()}
+        with self.changed:
+            if self.number == number:
+                self._show({**as_data(found), "live": True}, found)
+
+    def _show(self, data: dict[str, Any], found: Mapping[str, Explored] | None = None) -> int:
+        """Show it; its number."""
         with self.changed:
             self.number, self.data = self.number + 1, json.dumps(data)
             self.found = self.found if found is None else found
             self.changed.notify_all()
+            return self.number
 
     def text(self) -> str:
         """The page, for who comes now."""

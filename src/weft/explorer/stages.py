@@ -68,10 +68,11 @@ def explored(
     """
     made = elaborated(f, types, target, over, named)
     stages = _by_passes(made)
-    stages.append(Stage("llvm", of_llvm(str(made.emit("llvm")))))
-    stages.append(Stage("llvm-opt", of_llvm(str(made.emit("llvm-opt")))))
+    lowered = made.lowered(places=True)
+    stages.append(Stage("llvm", of_llvm(lowered.text)))
+    stages.append(Stage("llvm-opt", of_llvm(str(made.by_llvm(lowered, "llvm-opt")))))
     calls = calls_around(line for stage in stages for line in stage.lines)
-    assembly = str(made.emit("asm"))
+    assembly = str(made.by_llvm(lowered, "asm"))
     stages.append(Stage("ptx" if made.target.format == "ptx" else "asm", of_assembly(assembly, calls)))
     sources = _sources(made.kernels[0].place[0], [line for stage in stages for line in stage.lines])
     pictures = {name: layout_svg(layout) for name, layout in _layouts(named).items()}
