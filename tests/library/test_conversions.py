@@ -284,7 +284,7 @@ def test_a_float_of_8_bits_is_printed_shortly(capfd: pytest.CaptureFixture[str])
 def test_they_only_store() -> None:
     @kernel
     def k(x: Pointer[Float8_e4m3fn]) -> None:
-        x[0] = x[0] + x[1]
+        x[0] = x[0] + x[1]  # pyright: ignore[reportOperatorIssue]
 
     ctx = DeviceContext(api="cpu")
     x = ctx.enqueue_create_buffer(Float8_e4m3fn, 2)

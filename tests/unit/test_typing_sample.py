@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_type
 
+import numpy as np
 import pytest
 
 from weft import (
@@ -185,7 +186,29 @@ def compile_time(image: Pointer[UInt8], out: Pointer[Float32], *, factor: Compti
 @kernel
 def tensors(t: LayoutTensor[Float32]):
     t[0, 1] += 1.0
-    assert_type(t[0, 1], Float32)
+    assert_type(t[0, 1] * 2, Float32)
+    assert_type(t.load(0, 1), Float32)
+    assert_type(t[0, :], LayoutTensor[Float32])
+    t[1, 0] = relu(t[0, 1])
+
+
+@func
+def smallest(row: LayoutTensor[Float32]) -> Float32:
+    best = row[0]
+    for x in row:
+        best = min(best, x)
+    return best
+
+
+@kernel
+def rows(t: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    row = t[1]
+    for j in range(row.dim(0)):
+        out[0][j] += row[j]
+    for other in t:
+        row.copy_from(other)
+    t[2] = t[0]
+    out[2, 0] = smallest(row) + smallest(t[2])
 
 
 def launches(ctx: DeviceContext) -> None:
@@ -233,6 +256,18 @@ def test_memory_of_structs() -> None:
     held = Bodies(bodies, ctx.enqueue_create_buffer(Float32, 3))
     assert isinstance(held, Bodies)
     assert assert_type(SoA(ctx, Body, 2), SoA[Body]).size == 2
+
+
+def test_rows_are_parts() -> None:
+    given = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
+    t, out = given.copy(), np.ones((3, 4), np.float32)
+    ctx = DeviceContext(api="cpu")
+    ctx.enqueue_function(rows, t, out, grid_dim=1, block_dim=1)
+    ctx.synchronize()
+    assert (out[0] == given[1] + 1).all()
+    assert (t[1] == given[2]).all()
+    assert (t[2] == given[0]).all()
+    assert out[2, 0] == given[2].min() + given[0].min()
 
 
 def test_functions_are_values() -> None:

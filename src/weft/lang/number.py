@@ -33,7 +33,6 @@ from weft.lang.python_number import python_number
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from weft.lang.operators import Integers
     from weft.lang.scalars import Int
 
     class HasAddress(Protocol):
@@ -195,15 +194,17 @@ class Number(Conversions, AsPython):
         def __set__(self, instance: object, value: Self | int | float) -> None: ...
 
     # -- operators ----------------------------------------------------------------------------
-    def __pow__(self, other: Self | Integers | int | float) -> Self:
-        from weft.lang.power import power
+    if not TYPE_CHECKING:
 
-        return power(self, other)
+        def __pow__(self, other):
+            from weft.lang.power import power
 
-    def __rpow__(self, other: NumberLike) -> Self:
-        from weft.lang.power import power
+            return power(self, other)
 
-        return power(other, self)
+        def __rpow__(self, other):
+            from weft.lang.power import power
+
+            return power(other, self)
 
     def __neg__(self) -> Self:
         if self.dtype.kind == "bool":

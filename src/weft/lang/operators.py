@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from weft.lang.number import NumberLike
-    from weft.lang.scalars import Bool, Int, Int8, Int16, Int32, UInt, UInt8, UInt16, UInt32
-
-    # What a number combines with and stays of its type, on its right; another float says itself.
-    Integers = Bool | Int8 | Int16 | Int32 | Int | UInt8 | UInt16 | UInt32 | UInt
+    from weft.lang.operator_types import (  # pyright: ignore[reportMissingModuleSource]
+        Arithmetic,
+        Bitwise,
+        Division,
+    )
+    from weft.lang.scalars import Bool
 
 
 class Operators:
@@ -22,77 +24,106 @@ class Operators:
     def _compare(self, op: str, other: object) -> Any: ...
 
     # -- arithmetic -------------------------------------------------------------------------
-    def __add__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("+", self, other)
+    if TYPE_CHECKING:
+        __add__: Arithmetic
+        __sub__: Arithmetic
+        __mul__: Arithmetic
+        __floordiv__: Arithmetic
+        __mod__: Arithmetic
+        __pow__: Arithmetic
+        __radd__: Arithmetic
+        __rsub__: Arithmetic
+        __rmul__: Arithmetic
+        __rfloordiv__: Arithmetic
+        __rmod__: Arithmetic
+        __rpow__: Arithmetic
+        __truediv__: Division
+        __rtruediv__: Division
+        __and__: Bitwise
+        __or__: Bitwise
+        __xor__: Bitwise
+        __lshift__: Bitwise
+        __rshift__: Bitwise
+        __rand__: Bitwise
+        __ror__: Bitwise
+        __rxor__: Bitwise
+        __rlshift__: Bitwise
+        __rrshift__: Bitwise
+    else:
 
-    def __radd__(self, other: NumberLike) -> Self:
-        return self._binary("+", other, self)
+        def __add__(self, other):
+            return self._binary("+", self, other)
 
-    def __sub__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("-", self, other)
+        def __radd__(self, other):
+            return self._binary("+", other, self)
 
-    def __rsub__(self, other: NumberLike) -> Self:
-        return self._binary("-", other, self)
+        def __sub__(self, other):
+            return self._binary("-", self, other)
 
-    def __mul__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("*", self, other)
+        def __rsub__(self, other):
+            return self._binary("-", other, self)
 
-    def __rmul__(self, other: NumberLike) -> Self:
-        return self._binary("*", other, self)
+        def __mul__(self, other):
+            return self._binary("*", self, other)
 
-    def __truediv__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("/", self, other)
+        def __rmul__(self, other):
+            return self._binary("*", other, self)
 
-    def __rtruediv__(self, other: NumberLike) -> Self:
-        return self._binary("/", other, self)
+        def __truediv__(self, other):
+            return self._binary("/", self, other)
 
-    def __floordiv__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("//", self, other)
+        def __rtruediv__(self, other):
+            return self._binary("/", other, self)
 
-    def __rfloordiv__(self, other: NumberLike) -> Self:
-        return self._binary("//", other, self)
+        def __floordiv__(self, other):
+            return self._binary("//", self, other)
 
-    def __mod__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("%", self, other)
+        def __rfloordiv__(self, other):
+            return self._binary("//", other, self)
 
-    def __rmod__(self, other: NumberLike) -> Self:
-        return self._binary("%", other, self)
+        def __mod__(self, other):
+            return self._binary("%", self, other)
 
-    def __divmod__(self, other: Self | Integers | int | float) -> tuple[Self, Self]:
-        return self // other, self % other
+        def __rmod__(self, other):
+            return self._binary("%", other, self)
+
+        def __and__(self, other):
+            return self._binary("&", self, other)
+
+        def __rand__(self, other):
+            return self._binary("&", other, self)
+
+        def __or__(self, other):
+            return self._binary("|", self, other)
+
+        def __ror__(self, other):
+            return self._binary("|", other, self)
+
+        def __xor__(self, other):
+            return self._binary("^", self, other)
+
+        def __rxor__(self, other):
+            return self._binary("^", other, self)
+
+        def __lshift__(self, other):
+            return self._binary("<<", self, other)
+
+        def __rlshift__(self, other):
+            return self._binary("<<", other, self)
+
+        def __rshift__(self, other):
+            return self._binary(">>", self, other)
+
+        def __rrshift__(self, other):
+            return self._binary(">>", other, self)
+
+    def __divmod__(self, other: NumberLike) -> tuple[Self, Self]:
+        number: Any = self
+        return number // other, number % other
 
     def __rdivmod__(self, other: NumberLike) -> tuple[Self, Self]:
-        return other // self, other % self
-
-    def __and__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("&", self, other)
-
-    def __rand__(self, other: NumberLike) -> Self:
-        return self._binary("&", other, self)
-
-    def __or__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("|", self, other)
-
-    def __ror__(self, other: NumberLike) -> Self:
-        return self._binary("|", other, self)
-
-    def __xor__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("^", self, other)
-
-    def __rxor__(self, other: NumberLike) -> Self:
-        return self._binary("^", other, self)
-
-    def __lshift__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary("<<", self, other)
-
-    def __rlshift__(self, other: NumberLike) -> Self:
-        return self._binary("<<", other, self)
-
-    def __rshift__(self, other: Self | Integers | int | float) -> Self:
-        return self._binary(">>", self, other)
-
-    def __rrshift__(self, other: NumberLike) -> Self:
-        return self._binary(">>", other, self)
+        number: Any = self
+        return other // number, other % number
 
     # -- comparison -------------------------------------------------------------------------
     def __eq__(self, other: object) -> Bool:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, overload
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from weft.lang.scalars import Bool
 
     N = TypeVar("N", bound=Number)
+
+
+_of: Any = operator
 
 
 class Lanes(Operators):
@@ -151,11 +155,11 @@ class Lanes(Operators):
 
     def reduce_add(self) -> Self:
         """The sum of the lanes."""
-        return self.reduce(lambda a, c: a + c)
+        return self.reduce(_of.add)
 
     def reduce_mul(self) -> Self:
         """The product of the lanes."""
-        return self.reduce(lambda a, c: a * c)
+        return self.reduce(_of.mul)
 
     def reduce_min(self) -> Self:
         """The smallest lane."""
@@ -167,11 +171,11 @@ class Lanes(Operators):
 
     def reduce_or(self) -> Self:
         """Whether (Bool) or which bits (integers) any lane has."""
-        return self.reduce(lambda a, c: a | c)
+        return self.reduce(_of.or_)
 
     def reduce_and(self) -> Self:
         """Whether (Bool) or which bits (integers) all lanes have."""
-        return self.reduce(lambda a, c: a & c)
+        return self.reduce(_of.and_)
 
     def any(self) -> Bool:
         """Whether any lane of this Bool holds, as NumPy's."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import gcd
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, cast, overload
 
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
@@ -32,7 +32,9 @@ from weft.layout.tensor.spec import TensorSpec, run_time_leaves
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from weft.lang import scalars
     from weft.lang.decorators import MemoryLike
+    from weft.layout.tensor import element_or_part as parts  # pyright: ignore[reportMissingModuleSource]
 
 T = TypeVar("T")
 Index = NumberLike | tuple[NumberLike | tuple[NumberLike, ...], ...]
@@ -423,6 +425,38 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         length, at = self.__weft_loop__()
         return map(at, reversed(range(length)))
 
+    @overload
+    def __getitem__(self: LayoutTensor[Never], index: Index) -> Any: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Bool], index: Index) -> parts.Bool: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Int8], index: Index) -> parts.Int8: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Int16], index: Index) -> parts.Int16: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Int32], index: Index) -> parts.Int32: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Int], index: Index) -> parts.Int: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.UInt8], index: Index) -> parts.UInt8: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.UInt16], index: Index) -> parts.UInt16: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.UInt32], index: Index) -> parts.UInt32: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.UInt], index: Index) -> parts.UInt: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Float8_e4m3fn], index: Index) -> parts.Float8_e4m3fn: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Float8_e5m2], index: Index) -> parts.Float8_e5m2: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Float16], index: Index) -> parts.Float16: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.BFloat16], index: Index) -> parts.BFloat16: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Float32], index: Index) -> parts.Float32: ...
+    @overload
+    def __getitem__(self: LayoutTensor[scalars.Float64], index: Index) -> parts.Float64: ...
     @overload
     def __getitem__(self, index: Index) -> T: ...  # pyright: ignore[reportOverlappingOverload]
     @overload

@@ -1,0 +1,84 @@
+"""What pyright says in its strict mode: nothing of right programs, and of wrong ones what types can say."""
+
+from __future__ import annotations
+
+import json
+import operator
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft import WeftError, scalars
+
+pytest.importorskip("pyright", reason="pyright is not installed: pip install 'weft[dev]'")
+ROOT = Path(__file__).parents[2]
+Complaints = dict[tuple[str, int], str]
+"""What is said, by file and line, of which the first is 1."""
+
+
+def complaints(folder: Path) -> Complaints:
+    """What pyright says of the files of a folder: the rules that lines break."""
+    config = {"typeCheckingMode": "strict", "pythonVersion": "3.12", "include": ["."]}
+    config |= {"extraPaths": [str(ROOT / "src")], "venvPath": sys.prefix, "venv": "."}
+    (folder / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
+    command = [sys.executable, "-m", "pyright", "--outputjson", "-p", str(folder)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    found: Complaints = {}
+    for said in json.loads(ran.stdout)["generalDiagnostics"]:
+        at = Path(said["file"]).name, int(said["range"]["start"]["line"]) + 1
+        found.setdefault(at, str(said.get("rule", said["message"])))
+    return found
+
+
+_of: Any = operator  # some of its functions have no types
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": _of.add,
+    "/": _of.truediv,
+    "//": _of.floordiv,
+    "%": _of.mod,
+    "**": _of.pow,
+    "&": _of.and_,
+    "<<": _of.lshift,
+    "<": _of.lt,
+    "==": _of.eq,
+}
+LITERALS = {"True": True, "3": 3, "0.5": 0.5}
+_INTEGERS = "Bool Int8 Int16 Int32 Int UInt8 UInt16 UInt32 UInt".split()
+NUMBERS = [*_INTEGERS, *"Float8_e4m3fn Float16 BFloat16 Float32 Float64".split()]
+
+
+def _not_seen(op: str, left: str, right: str) -> bool:
+    """Where types cannot say what weft does."""
+    if op == "==":
+        return left in LITERALS  # Python's numbers compare with everything, to a bool
+    if op == "/":
+        return not {left, right}.isdisjoint(("3", "True"))  # an int is taken where a float is
+    if op in ("**", "<<"):  # the powers and shifts of Bools are not worth types of their own
+        return not {left, right}.isdisjoint(("bool", "True")) or (left, right) == ("float8_e4m3fn", "3")
+    return False
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_operators_give_the_types_that_they_give(tmp_path: Path) -> None:
+    values: dict[str, Any] = LITERALS | {name.lower(): getattr(scalars, name)(1) for name in NUMBERS}
+    lines = ["from typing import assert_type", f"from weft import {', '.join(NUMBERS)}"]
+    lines += [f"def f({', '.join(f'{name.lower()}: {name}' for name in NUMBERS)}) -> None:"]
+    wrong: list[str] = []
+    for op, function in BINARY.items():
+        for left, a in values.items():
+            for right, c in values.items():
+                if {left, right} <= LITERALS.keys() or _not_seen(op, left, right):
+                    continue
+                text = f"    assert_type({left} {op} {right}, "
+                try:
+                    lines.append(f"{text}{type(function(a, c)).__name__})")
+                except WeftError:
+                    lines.append(f"{text}object)")
+                    wrong.append(lines[-1])
+    (tmp_path / "operators.py").write_text("\n".join(lines), encoding="utf-8")
+    found = {lines[line - 1]: rule for (_, line), rule in complaints(tmp_path).items()}
+    assert found == dict.fromkeys(wrong, "reportOperatorIssue")
