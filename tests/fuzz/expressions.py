@@ -223,7 +223,7 @@ def _power(s: Scope, kind: Kind, depth: int) -> str:
     if s.chance(2):
         return f"({a} ** {s.number(0, 6)})"
     exponent = expression(s, kind, 0)
-    return f"({a} ** {exponent})" if s.chance(2) else f"({a} ** ({exponent} & 7))"
+    return f"({a} ** {exponent})" if not kind.signed and s.chance(2) else f"({a} ** ({exponent} & 7))"
 
 
 def _shift(s: Scope, kind: Kind, depth: int) -> str:

@@ -521,3 +521,55 @@ def test_annotations_without_a_launch() -> None:
     assert spec.describe() == "LayoutTensor[Float32] ((4, 5):(5, 1))"
     with pytest.raises(Mismatch):
         spec_of_annotation(LayoutTensor[Float32])
+
+
+# -- rows that change where they lie ------------------------------------------------------------------
+
+
+@kernel
+def rows_changed(t: LayoutTensor[Float32], u: LayoutTensor[Int32]):
+    t[1] += 2.0
+    t[2] *= t[1]
+    t[0:2] -= 1.0
+    t[:, 1] /= 2.0
+    t[0] **= 2
+    t[1:3, 0:2] += t[0:2, 0:2]
+    for row in u:
+        row[0] += 1
+    for i in range(len(u)):
+        u[i] += u[0, 0]
+    u[1] <<= 2
+    u[2] |= 1
+    u[0] //= -2
+    u[0] %= 5
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("columns", [4, 70])
+def test_rows_change_as_numpy_has_them(launch: Launch, columns: int, dynamic: bool) -> None:
+    t, u = floats(3, columns), numbers(3, columns)
+    found = launch(rows_changed, t, u, grid_dim=1, block_dim=1, dynamic=dynamic)
+    rows_changed.function(t, u)
+    assert np.array_equal(found[0], t)
+    assert np.array_equal(found[1], u)
+
+
+@kernel
+def overlapping(t: LayoutTensor[Int32], m: LayoutTensor[Int32], n: Int):
+    t[1:n] = t[0 : n - 1]
+    t[0 : n - 2] = t[2:n]
+    t[3:n] += t[0 : n - 3]
+    t[0 : n - 2] -= t[2:n]
+    m[1:9, 1:9] = m[0:8, 0:8]
+    m[0:8, 1:9] = m[1:9, 0:8]
+    m[1:9, 0:8] += m[0:8, 1:9]
+    m[2:9] = m[0:7]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_overlapping_parts_are_as_if_copied_before(launch: Launch, dynamic: bool) -> None:
+    t, m = numbers(100), numbers(9, 9)
+    found = launch(overlapping, t, m, 100, grid_dim=1, block_dim=1, dynamic=dynamic)
+    overlapping.function(t, m, 100)
+    assert np.array_equal(found[0], t)
+    assert np.array_equal(found[1], m)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Int, Pointer, iota, kernel
+from weft import CompileError, Int, Pointer, iota, kernel
 from weft.gpu import global_idx
 
 SOURCE = """
@@ -181,6 +181,78 @@ class Body:
     def __init__(self, at, counts, lanes):
         self.at, self.counts, self.lanes = at, counts, lanes
 """
+MADE = """
+from weft import Float64, func, struct
+from weft.linalg import Vector
+
+
+@struct
+class Pair:
+    one: Vector[Float64, 2]
+    other: Vector[Float64, 2]
+
+
+@struct
+class Turned:
+    one: Vector[Float64, 2]
+    other: Vector[Float64, 2]
+
+    def __post_init__(self):
+        self.one = self.other
+
+
+@func
+def exchanged(pair: Pair) -> Pair:
+    return Pair(pair.other, pair.one)
+
+
+@func
+def moved(pair: Pair) -> Pair:
+    pair.one.x = 5.0
+    return pair
+
+
+@func
+def assigned(x: Float64) -> Float64:
+    a, b = Vector[Float64, 2](x, 1.0), Vector[Float64, 2](2.0, x)
+    BODY
+"""
+KEPT = [
+    "pair = Pair(a, b); pair.one.x = 5.0; return pair.one.x + b.x",
+    "pair = Pair(other=b, one=a); again = pair; again.one.x = 5.0; return again.one.x + b.x",
+    "pair = Pair(a, a + b); pair.one.x = 5.0; return pair.one.x + pair.other.x",
+]
+SHARED = [
+    "pair = Pair(a, b); pair.one.x = 5.0; return pair.one.x + a.x",
+    "pair = Pair(a, b); pair.one = pair.other; pair.one.x = 5.0; return pair.one.x + b.x",
+    "pair = Turned(a, b); pair.one.x = 5.0; return pair.one.x + b.x",
+    "pair = exchanged(Pair(a, b)); pair.one.x = 5.0; return pair.one.x + b.x",
+    "pair = Pair(a, b) if x > 0.0 else Pair(b, a); pair.one.x = 5.0; return pair.one.x + b.x",
+    "pair = Pair(a, b); one = pair.other; one.x = 5.0; return pair.one.x + b.x",
+    "pair = Pair(a, a); pair.one.x = 5.0; return pair.one.x + pair.other.x",
+    "pair = Pair(a, a); again = pair; a = b; again.one.x = 5.0; return again.one.x + again.other.x",
+    "pair = moved(Pair(a, a)); return pair.one.x + pair.other.x",
+    "pair = Pair(a, a); pair = moved(pair); return pair.one.x + pair.other.x",
+]
+
+
+def made(body: str, load: Any) -> Any:
+    return load(MADE.replace("BODY", body.replace("; ", "\n    "))).assigned
+
+
+@pytest.mark.parametrize(("body", "wanted"), [*zip(KEPT, [7.0, 7.0, 10.0], strict=True)])
+def test_a_field_that_no_other_name_is_of(body: str, wanted: float, load: Any) -> None:
+    """``wanted`` is what Python gives for x = 3.0, where each struct is a class of that shape."""
+    assert made(body, load)(3.0) == wanted
+
+
+@pytest.mark.parametrize("body", SHARED)
+def test_a_field_of_which_another_name_is(body: str, load: Any) -> None:
+    with pytest.raises(CompileError, match="may be the same vec2d") as refused:
+        made(body, load)(3.0)
+    assert "copy.copy" in str(refused.value)
+
+
 GRID = np.array([*itertools.product((-2, 0, 1, 3, 5), repeat=3)], np.int64)
 
 

@@ -91,14 +91,8 @@ def fold(op: str, d: DType, a: Any, c: Any) -> Any:
     if op in ("<<", ">>") and not 0 <= c < d.bits:
         return wrap(d, -1 if op == ">>" and a < 0 else 0)
     if op == "**":
-        return _int_power(d, a, c)
+        return wrap(d, pow(a, c, 1 << d.bits))
     return wrap(d, _FOLDS[op](a, c))
-
-
-def _int_power(d: DType, a: int, n: int) -> bool | int | float:
-    if n < 0:
-        return wrap(d, a if n & 1 else 1) if a in (1, -1) else wrap(d, 0)
-    return wrap(d, pow(a, n, 1 << d.bits))
 
 
 def _of_floats(op: str, d: DType, a: float, c: float) -> bool | int | float:

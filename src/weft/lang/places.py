@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from weft.compiler.ir.core import Value
+from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I64
 from weft.diagnostics import INDEX, OBJECT, a_, refuse
 from weft.dtype import DType
@@ -91,6 +91,13 @@ def stepped(b: Elaboration, at: Value, index: object, dtype: DType, times: int =
     if size != 1:
         by = b.value("arith.muli", (by, b.constant(size, I64)), I64)
     return b.value("llvm.getelementptr", (at, by), at.type, {"elem_type": memory_type(dtype)})
+
+
+def first_of(address: Value) -> Value:
+    """The address from which steps have led to this one."""
+    while isinstance(address.owner, Op) and address.owner.name == "llvm.getelementptr":
+        address = address.owner.operands[0]
+    return address
 
 
 class Place:

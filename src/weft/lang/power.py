@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from weft.diagnostics import LEFT, RIGHT, refuse
 from weft.lang.above import above
@@ -16,8 +16,8 @@ from weft.lang.python_number import python_number
 def power(base: Any, exponent: Any) -> Any:
     """``base ** exponent``: by squaring where the exponent is a known or an integer, else weft.math.pow.
 
-    An integer to a negative power is a float in Python; as a run-time exponent it gives 0, save for
-    the bases 1 and -1, like the truncated quotient.
+    An integer to a negative power is a float in Python and an error in NumPy: a known one is refused, and of
+    a run-time one it is asserted that it is not below 0.
     """
     base, exponent = python_number(base), python_number(exponent)
     if not isinstance(base, (Number, bool, int, float)) or not isinstance(
@@ -28,11 +28,7 @@ def power(base: Any, exponent: Any) -> Any:
         if exponent >= 0:
             return _squaring(base, exponent)
         if not base.dtype.is_float:
-            refuse(
-                "int-power",
-                f"an integer to the power {exponent} is a float",
-                hint=f"write Float32({LEFT}) ** {RIGHT}",
-            )
+            _refuse_negative(exponent)
         if exponent >= -64:
             return 1.0 / _squaring(base, -exponent)
     cls, mark = unify("**", base, exponent)
@@ -43,12 +39,22 @@ def power(base: Any, exponent: Any) -> Any:
             for x, known in ((base, left), (exponent, right))
         ]
         return above().pow(*numbers)
+    if right is not None and right < 0:
+        _refuse_negative(right)
     if left is not None and right is not None:
         return cls(fold("**", cls.dtype, left, right))
     if cls.lanes != 1:
         refuse("simd-power", "`**` with a run-time exponent takes one lane", hint="use a literal exponent")
-    b = current()
-    return _of_integers(cls.of(to_type(base, cls, b)), cls.of(to_type(exponent, cls, b)))
+    b: Any = current()
+    n: Any = cls.of(to_type(exponent, cls, b))
+    if not isinstance(exponent, Number) or exponent.dtype.is_signed:
+        b.assert_(n >= 0, lambda: "an integer to a negative power is a float: write Float32(x) ** n")  # noqa: PT009
+    return _of_integers(cls.of(to_type(base, cls, b)), n)
+
+
+def _refuse_negative(exponent: Any) -> NoReturn:
+    hint = f"write Float32({LEFT}) ** {RIGHT}"
+    refuse("int-power", f"an integer to the power {exponent} is a float", hint=hint)
 
 
 def _squaring(base: Number, exponent: int) -> Any:
@@ -66,12 +72,8 @@ def _squaring(base: Number, exponent: int) -> Any:
 @func
 def _of_integers(base: Any, exponent: Any) -> Any:
     one = type(base)(1)
-    if base.dtype.is_signed:
-        if exponent < 0:  # 1 and -1 stay, all else becomes 0
-            odd, unit = exponent & 1 == 1, (base == 1) | (base == -1)
-            return unit.select(odd.select(base, one), 0)
     result, square, left = one, base, exponent
-    while left != 0:
+    while left > 0:
         result *= (left & 1 == 1).select(square, one)
         square *= square
         left >>= 1

@@ -31,6 +31,11 @@ def is_struct(cls: object) -> bool:
     return isinstance(cls, type) and "__weft_struct__" in cls.__dict__
 
 
+def takes_fields(cls: type[Any]) -> bool:
+    """Whether a struct is made of its fields alone, each as it is given."""
+    return cls.__weft_takes_fields__
+
+
 def struct_fields(cls: type[Any]) -> dict[str, Any]:
     """Field names and evaluated annotations, in order."""
     found: dict[str, Any] | None = cls.__dict__.get("__weft_fields__")
@@ -333,6 +338,7 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
             setattr(cls, name, staticmethod(compiled))
     _check_annotations(cls)
     own: Any = getattr(cls, "__post_init__", None)
+    takes_fields = own is None and "__init__" not in vars(cls)
 
     def finish(self: object) -> None:
         _convert(self)
@@ -355,6 +361,7 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     made.__setattr__ = _assign
     made.__copy__, made.__deepcopy__ = _copied, _copied_deep
     made.__weft_struct__ = True
+    made.__weft_takes_fields__ = takes_fields
     made.__weft_pack__, made.__weft_align__ = pack, align
     made.__weft_element__ = staticmethod(_element_type)
     made.__numpy_dtype__ = _NumPyType()

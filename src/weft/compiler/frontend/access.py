@@ -88,6 +88,12 @@ class Access:
         """The value of what may be a place."""
         return held.load() if isinstance(held, Place) else held
 
+    def changing(self, held: Any) -> Any:
+        """``read`` for an augmented assignment, which changes parts of tensors where they lie."""
+        found = self.read(held)
+        in_place = getattr(cast("type[Any]", type(found)), "__weft_in_place__", None)
+        return found if in_place is None else in_place(found)
+
     def along(self, held: Any, path: Path) -> Any:
         """``held[index].a[k]``, not read yet; an index is in a tuple."""
         *way, last = path
@@ -107,6 +113,8 @@ class Access:
         In memory that alone is written; ``at`` is its place if known. A list holds another item. A value
         with parts is replaced as a whole, so ``held`` has to be a variable, or in a list that is one.
         """
+        if hasattr(cast("type[Any]", type(value)), "__weft_changed__"):  # where it lies
+            return UNDEFINED
         changes = Changes(held, path)
         if isinstance(at, Place):
             at.store(value)

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from weft.compiler.frontend.desugar import desugar
-from weft.compiler.frontend.handed import shares
+from weft.compiler.frontend.handed import class_of_variable, meaning, shares
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import note_named
@@ -28,12 +28,20 @@ from weft.lang.inline_array import InlineArray
 from weft.lang.number import Number, number_class
 from weft.lang.products import parts_of
 from weft.lang.spec import NumberSpec, PartsSpec, Spec, spec_of
-from weft.lang.structs import is_struct, lost_field, struct_fields
+from weft.lang.structs import is_struct, lost_field, struct_fields, takes_fields
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
 
-_Calls = tuple[ast.Call, ...]
+
+class _Step(NamedTuple):
+    """A call to which a name is given, and as which argument: its number or its keyword; None of a callee."""
+
+    call: ast.Call
+    at: int | str | None
+
+
+_Calls = tuple[_Step, ...]
 _MOST = 3
 """Calls that are kept of how two names came to be of one object."""
 
@@ -79,18 +87,42 @@ class At(NamedTuple):
     lost: frozenset[str]
     """Parameters of which it assigns parts that nobody sees."""
 
-    def others(self, name: str, kind: type[Any], frame: FrameType, fn: Definition) -> Iterable[str]:
-        """The names, read again or the caller's, that may be of an object of a class that one is of."""
+    def others(
+        self, name: str, kind: type[Any], frame: FrameType, fn: Definition, field: str = ""
+    ) -> Iterable[str]:
+        """The names, read again or the caller's, that may be of an object of a class that one is of.
+
+        ``field``: within that of the one's.
+        """
         for pair in self.pairs:
-            if pair.one == name and (pair.other in self.read or pair.other[0] == "<"):
+            if pair.one == name == pair.other:
+                if pair.inside[1] and not holds(frame.f_locals.get(pair.by), kind, strictly=True):
+                    continue
+                if all(shares(step.call, frame, fn, kind) for step in pair.calls):
+                    yield name
+            elif pair.one == name and (pair.other in self.read or pair.other[0] == "<"):
                 if pair.by and not holds(seen(pair.by, frame, fn), kind):
                     continue
                 if pair.inside[0] and not holds(frame.f_locals.get(name), kind, strictly=True):
                     continue
                 if pair.inside[1] and not holds(frame.f_locals.get(pair.other), kind, strictly=True):
                     continue
-                if all(shares(call, frame, fn, kind) for call in pair.calls):
+                if field and _lies_elsewhere(pair, field, frame, fn):
+                    continue
+                if all(shares(step.call, frame, fn, kind) for step in pair.calls):
                     yield pair.other
+
+
+def _lies_elsewhere(pair: _Pair, field: str, frame: FrameType, fn: Definition) -> bool:
+    """Whether the one is a struct that was made with the other in another field than this."""
+    if len(pair.calls) != 1 or pair.inside[0]:
+        return False
+    (call, at), cls = pair.calls[0], class_of_variable(frame.f_locals.get(pair.one))
+    if not is_struct(cls) or not takes_fields(cls):
+        return False
+    if meaning(call.func, frame, fn) is not cls or any(isinstance(a, ast.Starred) for a in call.args):
+        return False
+    return field != (list(struct_fields(cls))[at] if isinstance(at, int) else at)
 
 
 def seen(name: str, frame: FrameType, fn: Definition) -> Any:
@@ -109,10 +141,11 @@ def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _S
     if isinstance(node, ast.NamedExpr):
         return sources(node.value, calls, inner)
     if isinstance(node, ast.Call):
-        given: list[ast.expr] = [*node.args, *[keyword.value for keyword in node.keywords]]
-        called = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-        calls = (*calls, node)[:_MOST]
-        return _FRESH.union(*[sources(part, calls, inner) for part in (*given, called)])
+        given: list[tuple[int | str | None, ast.expr]] = [*enumerate(node.args)]
+        given += [(keyword.arg, keyword.value) for keyword in node.keywords]
+        given.append((None, node.func.value if isinstance(node.func, ast.Attribute) else node.func))
+        found = [sources(part, (*calls, _Step(node, at))[:_MOST], inner) for at, part in given]
+        return _FRESH.union(*found)
     if isinstance(node, ast.IfExp):
         return sources(node.body, calls, inner) | sources(node.orelse, calls, inner)
     if isinstance(node, ast.Lambda):
@@ -271,12 +304,29 @@ def _assigned(pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]]) -> _Pai
         for (other, calls, inner), by in near:
             if other not in whole and other != name:
                 out |= _both(name, other, calls, by, part, inner)
+        out |= _twice(name, flat[n][1], pairs)
         for other, other_part, others in partners[:n]:
             for mine, theirs in ((m, t) for m, _ in near for t, _ in others if m.name == t.name):
                 if other != name:
                     calls = _together(mine.calls, theirs.calls)
                     out |= _both(name, other, calls, mine.name, part, other_part)
     return frozenset(out)
+
+
+def _twice(name: str, found: _Sources, pairs: _Pairs) -> set[_Pair]:
+    """That an object holds another in two places, as ``Ray(a, a)`` does: it is paired with itself."""
+    out: set[_Pair] = set()
+    for source in found:
+        out |= {
+            _Pair(name, name, _together(source.calls, p.calls), p.by, p.inside)
+            for p in pairs
+            if p.one == p.other == source.name
+        }
+        for other in found:
+            if source.name == other.name and source.calls and other.calls and source is not other:
+                calls = _together(source.calls, other.calls)
+                out.add(_Pair(name, name, calls, other.name, (False, source.inner or other.inner)))
+    return out
 
 
 def _together(calls: _Calls, others: _Calls) -> _Calls:
@@ -356,6 +406,8 @@ class Changes:
     def __init__(self, held: Any, path: Sequence[Any]) -> None:
         self.kind: type[Any] | None = None
         """The class of the innermost value of which a part is set."""
+        self.field = path[0] if len(path) > 1 and isinstance(path[0], str) else ""
+        """That of the variable's within which it lies."""
         self.held: Any = None
         """An array in memory, all names of which see what is set."""
         if isinstance(held, InlineArray) and held.in_memory:
@@ -386,7 +438,7 @@ class Changes:
         if name and name not in aliases.own:  # of a function around, which may have other names for it
             draft.changed[name] = kind
             return
-        for other in at.others(name, kind, frame, fn):
+        for other in at.others(name, kind, frame, fn, self.field):
             if other[0] == "<" and other[1:-1] not in aliases.own:
                 if holds(seen(other[1:-1], frame, fn), kind):
                     refuse_shared(name, other[1:-1], kind, "lies outside of this function")
@@ -405,10 +457,15 @@ def refuse_shared(
     name: str, other: str, kind: type[Any], why: str = "is used after this assignment"
 ) -> NoReturn:
     """Say no to set a part where another name would have to see it."""
+    both = f"`{name}` and `{other}` may be"
+    if name == other:
+        both, other, why = f"two parts of `{name}` may be", "the other part", "would change with it"
+    else:
+        other = f"`{other}`"
     refuse(
         "shared-value",
-        f"`{name}` and `{other}` may be the same {kind.__name__} in Python, and `{other}` {why}",
-        notes=(f"{a_(kind.__name__)} is a value here, as a number is: `{other}` would not change",),
+        f"{both} the same {kind.__name__} in Python, and {other} {why}",
+        notes=(f"{a_(kind.__name__)} is a value here, as a number is: {other} would not change",),
         hint="where one is made of the other, write copy.copy(...) of it",
     )
 

@@ -13,7 +13,7 @@ import functools
 import gc
 from collections.abc import Iterable, Mapping
 from enum import EnumMeta
-from itertools import count, repeat
+from itertools import count, islice, repeat
 from operator import is_, length_hint
 from types import (
     BuiltinMethodType,
@@ -172,13 +172,14 @@ class _Steps:
         """Where it stands now."""
         out: list[Any] = []
         waiting = [self.of]
-        for one in waiting[: 1 << 6]:
+        for one in islice(waiting, 1 << 6):  # which grows meanwhile
             if isinstance(one, GeneratorType):
                 frame = one.gi_frame
                 inner = [] if frame is None else [*frame.f_locals.values()]
                 out += [frame is None or frame.f_lasti, *inner]
             else:
-                inner = gc.get_referents(one)
+                held = gc.get_referents(one)
+                inner = [v for part in held for v in (cast("Any", part) if type(part) is tuple else (part,))]
                 try:
                     out.append(length_hint(one, -1))
                 except Exception:

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.frontend.containers import check
-from weft.compiler.frontend.iteration import items_of, known, on_device
+from weft.compiler.frontend.iteration import Once, is_open, items_of, known, on_device
 from weft.compiler.frontend.pybuiltins import late
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried
-from weft.compiler.ir.core import Region, Value
+from weft.compiler.ir.core import Region
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.number import Number, unify
 from weft.lang.products import class_of, parts_of, remade
@@ -31,26 +31,13 @@ if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
 
 
-class Generated:
+class Generated(Once):
     """The items of a generator expression, each made when it is asked for."""
-
-    __slots__ = (
-        "_b",
-        "_chosen",
-        "_decided",
-        "_make",
-        "_place",
-        "_running",
-        "asked",
-        "late",
-        "leaves",
-        "statement",
-    )
 
     def __init__(
         self, b: Staging, items: Any, make: Callable[[Generated], Iterator[Any]], chosen: bool = False
     ) -> None:
-        self._b = b
+        super().__init__(b)
         self._chosen = chosen
         """Whether a condition says which items there are."""
         self.late = _found(items, True, chosen)[1]
@@ -62,17 +49,28 @@ class Generated:
         self._make = make
         self._running: Iterator[Any] | None = None
         self.asked = False
-        """Whether who asks keeps what it has in slots, where items are made in regions."""
+        """Whether who asks has said that it runs over all of it."""
         self._place: tuple[Region, int] | None = None
         self._decided: Var | None = None
+        self._loops = 0
+        """How many loops of the device have begun."""
 
     def __iter__(self) -> Generated:
         return self
 
     def __next__(self) -> Any:
+        self.check("generator")
         if self._running is None:
             self._running = self._make(self)
-        return next(self._running)
+        item = next(self._running)
+        self._stood = self._b.scopes[-1]
+        return item
+
+    def run(self) -> Iterator[Any]:
+        """The items, for who keeps what it has in slots, where they are made in regions."""
+        self.spend("generator")
+        self.asked = True
+        return self._running or self._make(self)
 
     @property
     def begun(self) -> bool:
@@ -92,13 +90,7 @@ class Generated:
         b = self._b
         found, of_device = _found(items, self.statement, self._chosen)
         if self.statement and self.begun:
-            if self.leaves:
-                refuse(
-                    "iteration",
-                    "`break` leaves one loop, and this generator is two, whose items only run time knows",
-                    hint="write a `for` statement for each",
-                )
-            yield from b.loop(found)
+            yield from self._within(found)
             return
         if not self.asked or not of_device:
             for item in known(found):
@@ -110,16 +102,36 @@ class Generated:
         held = b.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         for item in b.loop(found):
             yield item
-            if self._decided is not None:
-                for taken in b.branches(self._decided.load()):
-                    if taken:
-                        b.break_()
+            self._leave()
         check(held, "loop")
+
+    def _within(self, items: Any) -> Iterator[Any]:
+        """A loop within that of a ``for`` statement, whose ``break`` leaves both."""
+        if self.leaves and self._decided is None:
+            self.until_decided()
+        self._loops += 1
+        number = self._loops
+        for item in self._b.loop(items):
+            self._b.loops[-1].left = self._decided
+            yield item
+            if self._loops > number:
+                self._leave()
+
+    def _leave(self) -> None:
+        """``break`` where a loop within was left, or no more items are asked for."""
+        if self._decided is None:
+            return
+        b = self._b
+        for taken in b.branches(self._decided.load()):
+            if taken:
+                if self.statement:
+                    b.left()
+                b.break_()
 
     def when(self, condition: Any) -> Iterator[bool]:
         """``if condition``."""
         b = self._b
-        if not _is_open(condition):
+        if not is_open(condition):
             yield from (taken for taken in b.branches(condition) if taken)
             return
         if not self.asked:
@@ -157,9 +169,9 @@ def _found(items: Any, statement: bool, chosen: bool) -> tuple[Any, bool]:
     any range of which a condition chooses.
     """
     if isinstance(items, Range):
-        return items, (statement and chosen) or any(map(_is_open, (items.start, items.stop, items.step)))
+        return items, (statement and chosen) or any(map(is_open, (items.start, items.stop, items.step)))
     found = items_of(items) if on_device(items) else None
-    return (items, False) if found is None else (found, statement or _is_open(found.length))
+    return (items, False) if found is None else (found, statement or is_open(found.length))
 
 
 def _blank(b: Staging, like: Any) -> Any:
@@ -176,11 +188,6 @@ def _blank(b: Staging, like: Any) -> Any:
     return spec.build([b.constant(0, leaf.type) for leaf in spec.leaves()])
 
 
-def _is_open(value: Any) -> bool:
-    """Whether only run time knows this number."""
-    return isinstance(value, Number) and isinstance(value.value, Value)
-
-
 def generator(
     b: Staging, items: Any, make: Callable[[Generated, Any], Iterator[Any]], chosen: bool
 ) -> Generated:
@@ -190,7 +197,7 @@ def generator(
 
 def certain(condition: Any) -> Any:
     """``if condition`` of a comprehension, which decides what a list or a tuple has in it."""
-    if _is_open(condition):
+    if is_open(condition):
         refuse(
             "not-compile-time",
             "only run time knows which items there are",
@@ -203,7 +210,6 @@ def certain(condition: Any) -> Any:
 def _each(b: Staging, items: Any) -> Generated:
     """The items of whatever one may loop over."""
     made = items if isinstance(items, Generated) else Generated(b, items, lambda asked: asked.loop(items))
-    made.asked = True
     return made
 
 
@@ -212,13 +218,14 @@ def first(b: Staging, items: Any, wanted: bool) -> Any:
     if isinstance(items, Number):
         return items.reduce_or() if wanted else items.reduce_and()
     asked, found = _each(b, items), not wanted
+    run = asked.run()
     while found is not wanted:
         ended = False
 
         def following() -> Any:
             nonlocal ended
             decided: Var | None = None
-            for item in asked:
+            for item in run:
                 holds = b.truth(item)
                 if not asked.begun:
                     return holds
@@ -240,7 +247,7 @@ def total(b: Staging, items: Any, start: Any) -> Any:
     if isinstance(items, Number):
         return items.reduce_add()
     asked, ready, slot = _each(b, items), list[Any](), cast("Var | None", None)
-    for item in asked:
+    for item in asked.run():
         if not asked.begun:
             ready.append(item)
             continue
@@ -275,7 +282,7 @@ def extreme(b: Staging, args: tuple[Any, ...], kwargs: dict[str, Any], better: s
     key: Callable[[Any], Any] | None = kwargs.get("key")
     asked, ready = _each(b, args[0] if single else args), list[tuple[Any, Any]]()
     found, best, least = cast("tuple[Var | None, ...]", (None, None, None))
-    for item in asked:
+    for item in asked.run():
         measure = item if key is None else key(item)
         if not asked.begun:
             ready.append((item, measure))

@@ -46,14 +46,14 @@ def shares(call: ast.Call, frame: FrameType | None, fn: Definition, kind: type[A
 
     if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
         return True  # what a pattern captures
-    callee = _meaning(call.func, frame, fn)
+    callee = meaning(call.func, frame, fn)
     definition = getattr(callee, "definition", None)
     if isinstance(callee, type):
         return _may_hold(callee, kind)
     if callee is copy.deepcopy:
         return False
     if callee in _COPIED and call.args:
-        of = _meaning(call.args[0], frame, fn)
+        of = meaning(call.args[0], frame, fn)
         return of is MISSING or _may_hold(of if isinstance(of, type) else type(of), kind)
     if callee in _ANEW:
         return True
@@ -71,7 +71,8 @@ def shares(call: ast.Call, frame: FrameType | None, fn: Definition, kind: type[A
         returned = aliases_of(definition).returned
     except CompileError:  # its source is not known
         return True
-    return any(all(shares(c, None, definition, kind, deep + 1) for c in calls) for calls in returned)
+    ways = ([step.call for step in calls] for calls in returned)
+    return any(all(shares(c, None, definition, kind, deep + 1) for c in calls) for calls in ways)
 
 
 def _may_hold(cls: type[Any], kind: type[Any]) -> bool:
@@ -88,31 +89,38 @@ def _holds(annotation: Any, kind: type[Any]) -> bool:
     return not isinstance(annotation, type) or annotation is kind or _may_hold(annotation, kind)
 
 
-def _meaning(node: ast.expr, frame: FrameType | None, fn: Definition) -> Any:
+def class_of_variable(value: Any) -> Any:
+    """The class of what a variable holds, as far as it is known; else MISSING."""
+    from weft.compiler.frontend.variables import Var
+
+    if type(value) is not Var:
+        return cast("type[Any]", type(value))
+    spec = value.spec
+    if isinstance(spec, NumberSpec):
+        return number_class(spec.dtype, spec.lanes)
+    return getattr(spec, "cls", MISSING)
+
+
+def meaning(node: ast.expr, frame: FrameType | None, fn: Definition) -> Any:
     """What a name or an attribute of one stands for where a function runs; MISSING if not known."""
     from weft.compiler.frontend.variables import Var
 
     if isinstance(node, ast.Name):
         found: Any = MISSING if frame is None else frame.f_locals.get(node.id, MISSING)
         if type(found) is Var:
-            spec = found.spec
-            return (
-                number_class(spec.dtype, spec.lanes)
-                if isinstance(spec, NumberSpec)
-                else getattr(spec, "cls", MISSING)
-            )
+            return class_of_variable(found)
         if found is MISSING:
             names = {**vars(builtins), **fn.scope.globals, **fn.scope.captured()}
             found = names.get(node.id, MISSING)
         return found
     if not isinstance(node, (ast.Attribute, ast.Subscript)):
         return MISSING
-    held = _meaning(node.value, frame, fn)
+    held = meaning(node.value, frame, fn)
     if held is MISSING:
         return MISSING
     if isinstance(node, ast.Subscript):  # of a class, its parameters
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        given = [p.value if isinstance(p, ast.Constant) else _meaning(p, frame, fn) for p in parts]
+        given = [p.value if isinstance(p, ast.Constant) else meaning(p, frame, fn) for p in parts]
         if not isinstance(held, type) or MISSING in given:
             return MISSING
         return cast("Any", held)[given[0] if len(given) == 1 else tuple(given)]
@@ -189,6 +197,8 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
                     refuse_shared(parameter, other, kind, "is used after this call")
             continue
         given, rest = _given(by.call, callee, parameter)
+        if _is_held_twice(given, by, kind):
+            refuse_shared(parameter, parameter, kind)
         for name, calls, _ in (*sources(given), *_items_of(by.at.node, by.call, sources(given))):
             if calls or not holds(by.frame.f_locals.get(name), kind):
                 continue
@@ -204,11 +214,25 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
                     again = again or (
                         other[1:-1] if holds(seen(other[1:-1], by.frame, by.fn), kind) else None
                     )
+                elif other == name:
+                    refuse_shared(name, name, kind)
                 elif holds(by.frame.f_locals.get(other), kind):
                     again = again or other
             if again is not None:
                 _refuse_call(callee, parameter, name, again)
     return out
+
+
+def _is_held_twice(given: ast.expr | None, by: _Caller, kind: type[Any]) -> bool:
+    """Whether what is given holds something in two places, as ``Ray(a, a)`` does."""
+    from weft.compiler.frontend.aliases import sources
+
+    held = [
+        name
+        for name, calls, _ in sources(given)
+        if calls and all(shares(step.call, by.frame, by.fn, kind) for step in calls)
+    ]
+    return len(set(held)) < len(held)
 
 
 _REPEATED = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -9,6 +9,7 @@ call it; all else in it stays Python's.
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import operator
 import sys
@@ -21,10 +22,12 @@ from typing import Any, cast
 from weft.compiler.frontend.by_value import BY_IDENTITY, BY_TEXT, ByValue, is_meant, meant
 from weft.compiler.frontend.handlers import catches_division, undivided
 from weft.compiler.frontend.hostcalls import Names, found, names_of
+from weft.compiler.frontend.iteration import is_open, items_of, on_device
 from weft.compiler.frontend.kept import check_kept, place_of_change
 from weft.compiler.frontend.pybuiltins import COMPARISONS, late
+from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.reached import Change, Reached
-from weft.compiler.frontend.stage_expressions import SYMBOLS
+from weft.compiler.frontend.stage_expressions import RUN_OVER, SYMBOLS, generator_of, runs_over_list
 from weft.compiler.frontend.tree import (
     B,
     b_attribute,
@@ -139,6 +142,14 @@ def _names_of(scope: Scope, nodes: list[ast.AST]) -> Names:
     return look
 
 
+DRAWN = frozenset({"range", "enumerate", "reversed", "zip"})
+"""What makes what is run over."""
+
+
+def _as_it_is(node: ast.expr) -> ast.expr:
+    return node
+
+
 _HERE = frozenset({"super", "locals", "vars", "dir", "eval", "exec"})
 """What asks for the function at hand."""
 
@@ -158,12 +169,44 @@ class _Asks(ByValue):
         self.wide = wide
         """Whether what is called, or given to a call, may be such a function though no name says so."""
         self.within_class = False
+        self.generators = 0
+        self.counted: set[ast.AST] = set()
+        """What Python runs over by itself."""
 
     def _ask(self, node: ast.AST, method: str, *args: ast.expr) -> ast.Call:
         self.found = True
         return place(b_call(method, *args), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        func = node.func
+        python = func.id if isinstance(func, ast.Name) and self._is_builtin(func) else ""
+        if runs_over_list(node, frozenset({python})) and not self._acts_here(node.args[0]):
+            items = cast("ast.ListComp", node.args[0])
+            node.args[0] = place(ast.GeneratorExp(items.elt, items.generators), items)
+        made = self._visit_call(node)
+        if python in DRAWN and node.func is func and node not in self.counted:
+            self.found, node.func = True, place(b_attribute(f"py_{python}"), func)
+        return made
+
+    def _is_builtin(self, node: ast.Name) -> bool:
+        return node.id in DRAWN | RUN_OVER and found(node, self.names) is getattr(builtins, node.id)
+
+    def _acts_here(self, *parts: ast.expr) -> bool:
+        """Whether these may not be put into a function of their own."""
+        return self.within_class or any(map(_is_bound_here, [n for part in parts for n in walk(part)]))
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        whole = not self._acts_here(node) and not any(clause.is_async for clause in node.generators)
+        self.generic_visit(node)
+        if not whole:
+            return node
+        self.found = True
+        self.generators += 1
+        names = [f"__weft_{stem}{self.generators}__" for stem in "grx"]
+        first = node.generators[0].iter
+        return generator_of(node, first, (names[0], names[1], names[2]), _as_it_is, _as_it_is)
+
+    def _visit_call(self, node: ast.Call) -> ast.expr:
         written = [node.func, *node.args, *[keyword.value for keyword in node.keywords]]
         open_ = [n for n in written if self.wide and self._may_be_meant(n)]
         made = super().visit_Call(node)
@@ -211,12 +254,21 @@ class _Asks(ByValue):
         self.within_class = within
         return node
 
-    def _is_whole(self, *later: ast.expr) -> bool:
-        """Whether what may not be reached can be a function of its own."""
-        return not self.within_class and not any(map(_is_bound_here, [n for v in later for n in walk(v)]))
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.counted.add(node.iter)
+        return self.generic_visit(node)
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp) -> ast.AST:
+        self.counted.update([clause.iter for clause in node.generators])
+        return self.generic_visit(node)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = _comprehension
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        method, whole = ("or_" if isinstance(node.op, ast.Or) else "and_"), self._is_whole(*node.values[1:])
+        method, whole = (
+            ("or_" if isinstance(node.op, ast.Or) else "and_"),
+            not self._acts_here(*node.values[1:]),
+        )
         self.generic_visit(node)
         if not whole:
             return node
@@ -230,14 +282,14 @@ class _Asks(ByValue):
         return self._ask(node, "not_", node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        whole = self._is_whole(node.body, node.orelse)
+        whole = not self._acts_here(node.body, node.orelse)
         self.generic_visit(node)
         if not whole:
             return node
         return self._ask(node, "if_exp", node.test, thunk(node.body), thunk(node.orelse))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        whole = len(node.ops) == 1 or self._is_whole(*node.comparators[1:])
+        whole = len(node.ops) == 1 or not self._acts_here(*node.comparators[1:])
         self.generic_visit(node)
         sides = [node.left, *node.comparators]
         if len(node.ops) == 1:
@@ -343,11 +395,38 @@ class _Plain:
     name_of = staticmethod(getattr)
 
     @staticmethod
+    def generator(items: Any, make: Callable[[Any, Any], Any], _: bool) -> Any:
+        return make(_Plain, items)
+
+    @staticmethod
+    def loop(items: Any) -> Any:
+        return items
+
+    @staticmethod
+    def when(condition: Any) -> tuple[bool, ...]:
+        return (True,) if condition else ()
+
+    @staticmethod
     def compared(op: str, a: object, c: object) -> Any:
         return COMPARISONS[op](a, c)
 
 
 _PLAIN = _Plain()
+
+
+class _Counted(Range):
+    """A range of run time, over which a generator may run; all else asks for its numbers."""
+
+    def known(self) -> range:
+        return range(*map(operator.index, (self.start, self.stop, self.step)))
+
+
+def _drawn_by(name: str, items: tuple[Any, ...]) -> Callable[..., Any]:
+    """What makes an iterator of items: one of the device's where only run time knows how many there are."""
+    b: Any = maybe_current()
+    drawn = [items_of(one) for one in items if b is not None and on_device(one)]
+    late = any(one is not None and is_open(one.length) for one in drawn)
+    return getattr(b, f"py_{name}") if late else getattr(builtins, name)
 
 
 class _Asker:
@@ -369,6 +448,26 @@ class _Asker:
             "Callable[..., None]", kernel_print if maybe_current() and any(map(late, args)) else print
         )
         show(*args, **kwargs)
+
+    @staticmethod
+    def py_range(*args: Any) -> Any:
+        """``range``: Python's, unless only run time knows an end of it."""
+        return _Counted(*args) if maybe_current() and any(map(is_open, args)) else range(*args)
+
+    @staticmethod
+    def py_enumerate(items: Any, *args: Any, **kwargs: Any) -> Any:
+        """``enumerate``: likewise."""
+        return _drawn_by("enumerate", (items,))(items, *args, **kwargs)
+
+    @staticmethod
+    def py_reversed(items: Any) -> Any:
+        """``reversed``: likewise."""
+        return _drawn_by("reversed", (items,))(items)
+
+    @staticmethod
+    def py_zip(*items: Any, **kwargs: Any) -> Any:
+        """``zip``: likewise."""
+        return _drawn_by("zip", items)(*items, **kwargs)
 
     undivided = staticmethod(undivided)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.frontend.ranges import Range
+from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.as_python import drawn
 from weft.lang.number import Number
@@ -15,7 +16,37 @@ from weft.lang.spec import is_composite
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
 
-__all__ = ["Items", "enumerated", "items_of", "known", "on_device", "turned", "zipped"]
+__all__ = ["Items", "Once", "enumerated", "is_open", "items_of", "known", "on_device", "turned", "zipped"]
+
+
+class Once:
+    """What Python would give once, an iterator: code of the place where it was made may run over it once."""
+
+    def __init__(self, b: Staging) -> None:
+        self._b = b
+        self._around = b.around()
+        self._spent = False
+        self._stood: int | None = None
+        """The scope in which an item was taken last."""
+
+    def check(self, kind: str) -> None:
+        """Refuse to take items where Python would have others, or none, each time that this code runs."""
+        said = ""
+        if self._spent:
+            said = "has been run over before, and Python finds nothing more in it"
+        elif self._around != self._b.around():
+            said = "would be run over in each round of this loop, and Python finds nothing in the second"
+        elif self._stood not in (None, self._b.scopes[-1]):
+            said = "has given items in another branch, and only run time knows how many"
+        if said:
+            refuse(
+                "iteration", f"this {kind} {said}", hint="write it where the loop runs over it", part=VALUE
+            )
+
+    def spend(self, kind: str = "iterator") -> None:
+        """All is taken here."""
+        self.check(kind)
+        self._spent = True
 
 
 class Items:
@@ -42,6 +73,23 @@ class Items:
             "enumerate, zip and reversed of what the device loops over belong to the code that made them",
             hint="loop over it here, or pass what it runs over",
         )
+
+
+class IteratedItems(Items, Once):
+    """What ``enumerate``, ``zip`` and ``reversed`` give."""
+
+    def __init__(self, b: Staging, length: Any, at: Callable[[Any], Any]) -> None:
+        Items.__init__(self, length, at)
+        Once.__init__(self, b)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.spend()
+        return super().__iter__()
+
+
+def is_open(value: Any) -> bool:
+    """Whether only run time knows this number."""
+    return isinstance(value, Number) and isinstance(value.value, Value)
 
 
 def on_device(value: Any) -> bool:
@@ -71,37 +119,40 @@ def known(items: Any) -> Any:
     return drawn(cast("Iterable[Any]", items)) if isinstance(items, (map, filter)) else cast("Any", items)
 
 
-def enumerated(items: Any, start: Any = 0) -> Any:
+def _drawn(items: Any) -> Items | None:
+    """``items_of`` what another iterator runs over from now on."""
+    if isinstance(items, IteratedItems):
+        items.spend()
+    return items_of(items)
+
+
+def enumerated(b: Staging, items: Any, start: Any = 0) -> Any:
     """``enumerate``."""
-    found = items_of(items)
+    found = _drawn(items)
     if found is None:
         return ((start + n, item) for n, item in enumerate(known(items)))
-    return Items(found.length, lambda n: (start + n, found.at(n)))
+    return IteratedItems(b, found.length, lambda n: (start + n, found.at(n)))
 
 
-def turned(items: Any) -> Any:
+def turned(b: Staging, items: Any) -> Any:
     """``reversed``."""
-    found = items_of(items)
-    return (
-        reversed(known(items))
-        if found is None
-        else Items(found.length, lambda n: found.at(found.length - 1 - n))
-    )
+    found = _drawn(items)
+    if found is None:
+        return reversed(known(items))
+    return IteratedItems(b, found.length, lambda n: found.at(found.length - 1 - n))
 
 
 def zipped(b: Staging, all_items: tuple[Any, ...], strict: bool) -> Any:
     """``zip``: as long as the shortest."""
-    found = [items_of(items) for items in all_items]
-    every = [items for items in found if items is not None]
-    if not every or len(every) < len(found):
+    if not all_items or not all(map(on_device, all_items)):
         return zip(*map(known, all_items), strict=strict)
+    every = [items for items in map(_drawn, all_items) if items is not None]
     lengths = [items.length for items in every]
     if strict:
         for n, length in enumerate(lengths[1:], 2):
             _same_length(b, lengths[0], length, n)
-    return Items(
-        b.py_min(*lengths) if len(lengths) > 1 else lengths[0], lambda n: tuple([i.at(n) for i in every])
-    )
+    least = b.py_min(*lengths) if len(lengths) > 1 else lengths[0]
+    return IteratedItems(b, least, lambda n: tuple([i.at(n) for i in every]))
 
 
 def _same_length(b: Staging, first: Any, length: Any, n: int) -> None:

@@ -222,7 +222,7 @@ class _Stager(Places):
             for name, part in zip(names, (self.visit(root), tuple_of(path)), strict=False):
                 out.append(place(ast.Assign([var(name, True)], part), target))
             out.append(place(ast.Assign([_as_store(at)], b_call("along", held, way)), target))
-            now, value = self._in_place(b_call("read", at), node)
+            now, value = self._in_place(b_call("changing", at), node)
             return [*out, *now, *self._put(target, node, value, held, way, at)]
         now, value = self._in_place(self.visit(_as_load(target)), node)
         value = b_call("augmented", self.visit(_as_load(target)), value)

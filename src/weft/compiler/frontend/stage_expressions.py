@@ -30,7 +30,7 @@ from weft.compiler.frontend.tree import (
     walk,
 )
 
-__all__ = ["BUILTINS", "SYMBOLS", "Expressions"]
+__all__ = ["BUILTINS", "RUN_OVER", "SYMBOLS", "Expressions", "generator_of", "runs_over_list"]
 
 BUILTINS = frozenset(
     {
@@ -66,7 +66,7 @@ _CLASSES = frozenset({"int", "float", "bool", "str"})
 """Of these, those that also name a type: only where they are called do they mean anything else."""
 
 _ASK = frozenset({"any", "all"})
-_RUN_OVER = _ASK | {"sum", "min", "max"}
+RUN_OVER = _ASK | {"sum", "min", "max"}
 """Those that run over items one by one, so that a list of them need not be; the first two not to the end."""
 
 _NESTED = 8
@@ -170,10 +170,9 @@ class Expressions(ast.NodeTransformer):
             node.func = place(b_attribute(f"{func.attr}_text"), func)
             node.args.insert(0, func.value)
             func = node.func
-        if isinstance(func, ast.Name) and func.id in _RUN_OVER & self.builtins and node.args:
-            items = node.args[0]
-            if isinstance(items, ast.ListComp) and (func.id not in _ASK or not _acts(items)):
-                node.args[0] = place(ast.GeneratorExp(items.elt, items.generators), items)
+        if runs_over_list(node, self.builtins):
+            items = cast("ast.ListComp", node.args[0])
+            node.args[0] = place(ast.GeneratorExp(items.elt, items.generators), items)
         self.generic_visit(node)
         if node.func is func and isinstance(func, ast.Name) and func.id in _CLASSES & self.builtins:
             if not any(func.id in names for names in self.hidden) and func.id not in self.carried:
@@ -230,21 +229,14 @@ class Expressions(ast.NodeTransformer):
     visit_ListComp = visit_SetComp = visit_DictComp = _comprehension
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        asked, items, reached = self.temp("g"), self.temp("r"), self.temp("x")
-        clauses: list[ast.comprehension] = []
         outer = self.visit(node.generators[0].iter)
         self.hidden.append(
             {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
         )
-        for n, clause in enumerate(node.generators):
-            over = self.later(self.visit, clause.iter) if n else var(items)
-            clauses.append(_clause(clause.target, asked, "loop", over))
-            for test in clause.ifs:
-                clauses.append(_clause(var(reached, True), asked, "when", self.later(self.condition, test)))
-        made = place(ast.GeneratorExp(self.later(self.visit, node.elt), clauses), node)
+        parts = functools.partial(self.later, self.visit), functools.partial(self.later, self.condition)
+        made = generator_of(node, outer, (self.temp("g"), self.temp("r"), self.temp("x")), *parts)
         self.hidden.pop()
-        chosen = ast.Constant(len(node.generators) == 1 and bool(node.generators[0].ifs))
-        return place(b_call("generator", outer, function_of([asked, items], made), chosen), node)
+        return made
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         return self._joined(node, ("and_", "or_"), self.visit)
@@ -323,6 +315,35 @@ class Expressions(ast.NodeTransformer):
 def _visitor(cls: type[Expressions], kind: type[ast.AST]) -> Callable[[Expressions, ast.AST], Any]:
     """What stages a kind of node, as ``ast.NodeVisitor`` finds it each time."""
     return getattr(cls, f"visit_{kind.__name__}", cls.generic_visit)
+
+
+def generator_of(
+    node: ast.GeneratorExp,
+    outer: ast.expr,
+    names: tuple[str, str, str],
+    visit: Callable[[ast.expr], Any],
+    condition: Callable[[ast.expr], Any],
+) -> ast.expr:
+    """A generator expression as a call of the builder's, which is asked at each loop and ``if`` of it.
+
+    ``outer`` is what it runs over first; ``names`` are new ones, the others stage parts of it.
+    """
+    asked, items, reached = names
+    clauses: list[ast.comprehension] = []
+    for n, clause in enumerate(node.generators):
+        clauses.append(_clause(clause.target, asked, "loop", visit(clause.iter) if n else var(items)))
+        clauses += [_clause(var(reached, True), asked, "when", condition(test)) for test in clause.ifs]
+    made = place(ast.GeneratorExp(visit(node.elt), clauses), node)
+    chosen = ast.Constant(len(node.generators) == 1 and bool(node.generators[0].ifs))
+    return place(b_call("generator", outer, function_of([asked, items], made), chosen), node)
+
+
+def runs_over_list(node: ast.Call, names: frozenset[str]) -> bool:
+    """Whether a call of ``any``, ``sum`` or their like is given a list that need not be made."""
+    func, items = node.func, node.args[0] if node.args else None
+    if not isinstance(func, ast.Name) or func.id not in names & RUN_OVER:
+        return False
+    return isinstance(items, ast.ListComp) and (func.id not in _ASK or not _acts(items))
 
 
 def _clause(target: ast.expr, asked: str, method: str, about: ast.expr) -> ast.comprehension:

@@ -14,7 +14,7 @@ from weft.compiler.frontend.contexts import Context
 from weft.compiler.frontend.draft import Draft
 from weft.compiler.frontend.dropped import Called, note_dropped
 from weft.compiler.frontend.generators import Generated, certain, extreme, first, generator, total
-from weft.compiler.frontend.iteration import enumerated, items_of, on_device, turned, zipped
+from weft.compiler.frontend.iteration import Once, enumerated, items_of, on_device, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.matching import are_all, fits
 from weft.compiler.frontend.nonlocals import shared
@@ -45,11 +45,13 @@ _KNOWN = frozenset({bool, int, float, str, tuple, list, dict, set, type(None)})
 
 
 class _Loop:
-    __slots__ = ("breaks", "ends", "jump", "scope", "static")
+    __slots__ = ("breaks", "ends", "jump", "left", "scope", "static")
 
     def __init__(self, static: bool, scope: int) -> None:
         self.static = static
         self.scope = scope
+        self.left: Var | None = None
+        """What ``break`` sets where it leaves the loops around as well."""
         self.jump = ""
         self.ends: list[dict[Var, bool]] = []
         """Which variables are set where its condition ends it."""
@@ -276,8 +278,8 @@ class Staging(Logic, Access):
         """What ``with`` enters; ``leaves`` says that its body may be left before its end."""
         return Context(self, manager, leaves)
 
-    py_enumerate = staticmethod(enumerated)
-    py_reversed = staticmethod(turned)
+    py_enumerate = enumerated
+    py_reversed = turned
 
     def py_zip(self, *items: Any, strict: bool = False) -> Any:
         """``zip``: of what the device loops over such a loop, else at compile time."""
@@ -356,12 +358,16 @@ class Staging(Logic, Access):
         ``leaves`` says that a ``break`` may leave it.
         """
         if isinstance(items, Generated) and items.late:
-            items.asked = items.statement = True
+            containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+            items.statement = True
             items.leaves = leaves
-            yield from items
+            yield from items.run()
+            check(containers, "loop")
             return
         if on_device(items):
             containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+            if isinstance(items, Once):
+                items.spend()
             if isinstance(items, Range):
                 yield from self._counted(items, None)
             elif (found := items_of(items)) is not None:
@@ -468,7 +474,9 @@ class Staging(Logic, Access):
     def _enter_round(self, region: Region) -> tuple[Region, bool, Any]:
         """What was read of variables before it may be another each time."""
         self.round = object()
-        return self._enter(region)
+        before = self._enter(region)
+        self.repeated.add(self.scopes[-1])
+        return before
 
     def _set(self) -> dict[Var, bool]:
         """Which variables are set here."""
@@ -492,6 +500,8 @@ class Staging(Logic, Access):
         if not self.live:
             return
         loop = self.loops[-1]
+        if kind == "break" and loop.left is not None:
+            loop.left.store(True)
         if loop.static:
             if loop.scope != self.scopes[-1]:
                 refuse(

@@ -28,6 +28,8 @@ class FunctionState(Elaboration):
         self.regions: list[Region] = []
         """Those around the one at hand."""
         self.scope_count = 0
+        self.repeated: set[int] = set()
+        """The scopes that are rounds of loops of the device."""
         self.loops: list[Any] = []
         self.round: object = None
         """Which round of which loop of the device this is, as far as is known."""
@@ -62,3 +64,7 @@ class FunctionState(Elaboration):
         """Open a scope: the code of one region."""
         self.scope_count += 1
         self.scopes.append(self.scope_count)
+
+    def around(self) -> list[int]:
+        """Of the scopes that are open those that a loop of the device repeats."""
+        return [scope for scope in self.scopes if scope in self.repeated]

@@ -15,6 +15,7 @@ from weft.lang.pointer import AddressSpace
 from weft.layout.algebra.layout import Layout
 from weft.layout.tensor.access import Element
 from weft.layout.tensor.edge import whole_read, whole_write
+from weft.layout.tensor.in_place import InPlace
 from weft.layout.tensor.loops import copy_all, fill_all
 
 if TYPE_CHECKING:
@@ -155,6 +156,10 @@ class Elementwise(Generic[T]):
         for at in _places(_shape(tensor)):
             whole_write(tensor, at, value[at])
         return self
+
+    def __weft_in_place__(self) -> Any:
+        """What ``t[i] += x`` changes where this is ``t[i]``, in memory of all threads."""
+        return self if _is_own(self) else InPlace(self)
 
     def __neg__(self) -> LayoutTensor[T]:
         return combined(_of.neg, self)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 from weft.diagnostics import refuse
 from weft.lang.decorators import func
+from weft.lang.places import first_of
+from weft.lang.pointer import Pointer
 from weft.layout.algebra.int_tuple import product
 from weft.layout.algebra.values import is_static, least
 from weft.layout.tensor.access import modes
@@ -29,12 +32,7 @@ def _whole(tensor: Any) -> list[Any]:
 
 def fill_all(tensor: Any, value: Any) -> None:
     """Write ``value`` to every element."""
-    known = _coordinates(tensor)
-    if known is None:
-        _fill(tensor, value)
-        return
-    for at in known:
-        tensor[at] = value
+    update_all(tensor, None, value)
 
 
 def check_alike(to: Any, source: Any) -> None:
@@ -60,14 +58,49 @@ def copy_all(to: Any, source: Any) -> None:
     Raises:
         CompileError: the shapes differ.
     """
-    check_alike(to, source)
-    known = None if source.masked else _coordinates(to)
-    if known is None:
-        _copy(to, source)
+    update_all(to, None, source)
+
+
+def update_all(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any) -> None:
+    """Write ``function(element, operand)`` to every element of ``to``; of a tensor the element at its place.
+
+    Without a function the operand itself.
+
+    As if the operand were copied before, as NumPy has it: where it may lie in the same memory, elements are
+    taken from that end at which none has been written yet.
+
+    Raises:
+        CompileError: the operand is a tensor of another shape.
+    """
+    if not hasattr(operand, "layout"):
+        known = _coordinates(to)
+        if known is None:
+            _update_by(to, operand, function)
+        for at in known or ():
+            _put(to, at, function, operand)
         return
-    values = [source[at] for at in known]
+    check_alike(to, operand)
+    known = None if operand.masked else _coordinates(to)
+    if known is None:
+        _update(to, operand, function, _is_behind(to, operand))
+        return
+    values = [operand[at] for at in known]
     for at, value in zip(known, values, strict=True):
-        to[at] = value
+        _put(to, at, function, value)
+
+
+def _put(to: Any, at: Any, function: Callable[[Any, Any], Any] | None, value: Any) -> None:
+    to[at] = value if function is None else function(to[at], value)
+
+
+def _is_behind(to: Any, source: Any) -> Any:
+    """Whether ``to`` lies behind ``source``, a part of the same memory that steps alike; None of another."""
+    target, other = to.storage, source.storage
+    if not isinstance(target, Pointer) or not isinstance(other, Pointer) or target.space != other.space:
+        return None
+    if target.dtype is not other.dtype or first_of(target.value) is not first_of(other.value):
+        return None
+    return target > other
 
 
 def _shared(to: Any, source: Any) -> Any:
@@ -76,18 +109,20 @@ def _shared(to: Any, source: Any) -> Any:
 
 
 @func
-def _fill(tensor: Any, value: Any):
-    for i in range(tensor.dim(0)):
-        if tensor.rank == 1:
-            tensor[i] = value
+def _update_by(to: Any, value: Any, function: Any):
+    for i in range(to.dim(0)):
+        if to.rank == 1:
+            _put(to, i, function, value)
         else:
-            _fill(tensor[i, ...], value)
+            _update_by(to[i, ...], value, function)
 
 
 @func
-def _copy(to: Any, source: Any):
-    for i in range(_shared(to, source)):
+def _update(to: Any, source: Any, function: Any, backward: Any):
+    count = _shared(to, source)
+    for n in range(count):
+        i = n if backward is None else count - 1 - n if backward else n
         if to.rank == 1:
-            to[i] = source[i]
+            _put(to, i, function, source[i])
         else:
-            _copy(to[i, ...], source[i, ...])
+            _update(to[i, ...], source[i, ...], function, backward)

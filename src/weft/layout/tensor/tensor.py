@@ -464,10 +464,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     def __getitem__(self, index: Any) -> Any:
         """An element, or the part (no copy) that slices or fewer indices name: ``m[i]`` is a row."""
         parts = _parts(index)
-        if is_slice(parts):
-            return self._part(parts)
-        if len(parts) < self.rank:
-            return self._part((*parts, ...))
+        if is_slice(parts) or len(parts) < self.rank:
+            return self._part(self._whole(parts))
         offset, alignment = self.place_in(self.layout, parts)
         if self._pointer is not None or not is_static(offset):
             return read_inside(*self.access(parts, offset, self.element, alignment), self.default)
@@ -479,9 +477,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     def __setitem__(self, index: Index | Part | tuple[Part, ...], value: Any) -> None:
         """Write an element; to a slice, copy a tensor or fill it with a number; to ``m[i]``, copy a row."""
         parts = _parts(index)
-        row = 0 < len(parts) < self.rank and isinstance(value, LayoutTensor) and not is_slice(parts)
-        if row or is_slice(parts):
-            part = self._part((*parts, ...) if row else parts)
+        if is_slice(parts) or (0 < len(parts) < self.rank and isinstance(value, LayoutTensor)):
+            part = self._part(self._whole(parts))
             if isinstance(value, LayoutTensor):
                 part.copy_from(cast("LayoutTensor[T]", value))
             else:
@@ -505,6 +502,10 @@ class LayoutTensor(Elementwise[T], Parts[T]):
             return None
         offset, _ = self.place_in(self.layout, parts)
         return self.storage.__weft_place__(offset if self.swizzled is None else self.swizzled(offset))
+
+    def _whole(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """An index with all that it leaves out, as NumPy's."""
+        return parts if len(parts) >= self.rank or any(p is ... for p in parts) else (*parts, ...)
 
     def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
         kept, start, origin, edges, element = sliced(

@@ -1,0 +1,33 @@
+"""``t[i] += x`` of a part of a tensor: this thread alone computes each of its elements where they lie."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from weft.layout.tensor.loops import update_all
+
+_of: Any = operator  # some of its functions have no types
+
+
+class InPlace:
+    """A part of a tensor that an augmented assignment changes; ``tensor`` is what it gives back."""
+
+    __slots__ = ("tensor",)
+    __weft_changed__ = True
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+
+def _changing(function: Callable[[Any, Any], Any]) -> Callable[[InPlace, Any], InPlace]:
+    def change(self: InPlace, other: Any) -> InPlace:
+        update_all(self.tensor, function, other)
+        return self
+
+    return change
+
+
+for _name in "add sub mul truediv floordiv mod pow and_ or_ xor lshift rshift".split():
+    setattr(InPlace, f"__i{_name.rstrip('_')}__", _changing(getattr(_of, _name)))
