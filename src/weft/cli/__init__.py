@@ -22,7 +22,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         the exit status: 0, or 1 after an error that is described on standard error.
     """
-    words = _parser().parse_args(_with_check(sys.argv[1:] if argv is None else argv))
+    own, given = _parted(sys.argv[1:] if argv is None else argv)
+    words = _parser().parse_args(_with_check(own))
+    if given:
+        words.args = given
     try:
         return _command(words)
     except WeftError as error:
@@ -31,6 +34,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
+
+
+def _parted(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """The words of a command, and those for the program, behind ``--``.
+
+    argparse takes these for unknown where options stand between the file and them.
+    """
+    if argv[:1] not in (["debug"], ["explore"]) or "--" not in argv:
+        return argv, []
+    end = [*argv].index("--")
+    return argv[:end], [*argv[end + 1 :]]
 
 
 def _with_check(argv: Sequence[str]) -> list[str]:
@@ -144,11 +158,12 @@ class _Version(argparse.Action):
 
 def _index(text: str) -> tuple[int, int, int]:
     """``3`` or ``3,0,1`` as an index."""
-    parts = text.split(",")
-    if len(parts) > 3 or not all(part.strip().isdecimal() for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is no index such as 3 or 3,0,1")
-    x, y, z = [int(part) for part in (*parts, "0", "0")][:3]
-    return x, y, z
+    from weft.runtime.dim import index_of
+
+    try:
+        return index_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _extents(text: str) -> tuple[int, ...]:
@@ -238,13 +253,16 @@ def _add_debug(commands: Any) -> None:
     debug = commands.add_parser("debug", help="run a Python file and stop in a thread of a kernel, in pdb")
     debug.add_argument("file", metavar="FILE")
     debug.add_argument("--kernel", metavar="NAME", default="", help="the kernel; by default the first")
-    place: dict[str, Any] = {"type": _index, "metavar": "X[,Y,Z]"}
-    debug.add_argument("--block", **place, help="the block; by default the first that the thread is in")
-    debug.add_argument("--thread", **place, help="the thread in its block")
+    _add_thread(debug, "the")
     debug.add_argument(
         "--line", type=int, default=0, metavar="N", help="stop at line N, not at the first one"
     )
     debug.add_argument("args", nargs="*", metavar="ARG", help="arguments of the program, behind --")
+
+
+def _add_thread(command: argparse.ArgumentParser, which: str) -> None:
+    command.add_argument("--block", type=_index, metavar="X[,Y,Z]", help=f"{which} block; by default any")
+    command.add_argument("--thread", type=_index, metavar="X[,Y,Z]", help=f"{which} thread of its block")
 
 
 def _add_layout(commands: Any) -> None:
@@ -289,6 +307,10 @@ def _add_explore(commands: Any) -> None:
     explore.add_argument("--profile", metavar="TRACE", help=told)
     explore.add_argument("--serve", action="store_true", help="show it, and again whenever the file is saved")
     explore.add_argument("--port", type=_count, default=0, metavar="N", help="of --serve; by default any")
+    follow = "run the file in Python with the arguments behind --, and show threads' ways through its kernels"
+    explore.add_argument("--follow", action="store_true", help=follow)
+    _add_thread(explore, "follow this")
+    explore.set_defaults(args=[])
 
 
 def _add_profile(commands: Any) -> None:

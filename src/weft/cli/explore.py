@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,8 +18,10 @@ from weft.diagnostics import CompileError
 from weft.explorer.page import page
 from weft.explorer.profiled import Profiled
 from weft.explorer.stages import Explored, explored, with_machine_code
+from weft.explorer.ways import Ways, ways_of, with_ways
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
+from weft.runtime.driver import Extents
 from weft.targets import Target, find_target
 
 
@@ -32,12 +35,18 @@ def explore(words: argparse.Namespace) -> int:
         found = _looked_at(file, name, target, words)
         return {name: measured.added(kernel) for name, kernel in found.items()}
 
+    def follow(block: Extents | None = words.block, thread: Extents | None = words.thread) -> Ways:
+        return ways_of(file, words.args, block, thread)
+
+    follows = words.follow or words.block is not None or words.thread is not None
+
     if words.serve:
         from weft.explorer.serve import serve
 
-        return serve(Path(file), look, words.port)
-    found = look()
-    text = page({name: with_machine_code(kernel) for name, kernel in found.items()})
+        return serve(Path(file), look, follow if follows else None, words.port)
+    found, ways = look(), follow() if follows else {}
+    _tell_missing(found, ways, follows)
+    text = page({name: with_ways(with_machine_code(kernel), ways) for name, kernel in found.items()})
     output = words.output or f"{os.path.splitext(os.path.basename(file))[0]}.html"
     try:
         Path(output).write_text(text, encoding="utf-8")
@@ -46,6 +55,12 @@ def explore(words: argparse.Namespace) -> int:
         raise CompileError.at("output", message, None, hints=("give -o another name",)) from None
     print(f"wrote {output}")
     return 0
+
+
+def _tell_missing(found: Mapping[str, Explored], ways: Ways, follows: bool) -> None:
+    for name, kernel in found.items():
+        if follows and kernel.name not in ways:
+            print(f"weft: the program launches no {name} whose threads could be followed", file=sys.stderr)
 
 
 def _looked_at(file: str, name: str, target: Target, words: argparse.Namespace) -> dict[str, Explored]:

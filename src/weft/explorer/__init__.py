@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from weft.explorer.page import page
 from weft.explorer.stages import explored, with_machine_code
+from weft.explorer.ways import follow, with_ways
 from weft.lang.decorators import Compiled
 from weft.targets import Target
 
-__all__ = ["Page", "explore"]
+__all__ = ["Page", "explore", "follow"]
 
 
 class Page:
@@ -40,6 +41,7 @@ def explore(
     *types: Any,
     target: str | Target | None = None,
     over: int = 0,
+    ways: Mapping[str, Any] | None = None,
     **named: Any,
 ) -> Page:
     """A kernel's source, IR, LLVM IR, assembly and machine code side by side, line by line.
@@ -49,6 +51,7 @@ def explore(
         types: for the parameters whose annotations leave something open, as ``compile_info`` takes them.
         target: the machine, such as ``"sm_90"``; by default the one that ``DeviceContext()`` takes here.
         over: for a launch over a range, its number of extents.
+        ways: what ``follow()`` has found: the page steps through the lines that threads took.
         named: compile-time parameters by name, and types by the name of their parameter.
 
     Raises:
@@ -64,5 +67,5 @@ def explore(
         >>> "st.global" in shown.text
         True
     """
-    made = with_machine_code(explored(f, types, target, over, named))
+    made = with_ways(with_machine_code(explored(f, types, target, over, named)), ways or {})
     return Page(page({made.name: made}))

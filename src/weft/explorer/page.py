@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -12,9 +12,12 @@ from weft.explorer.stages import Explored, occupancies
 from weft.targets import find_target
 
 
-def page(kernels: Mapping[str, Explored], *, live: bool = False) -> str:
-    """The page of some kernels, by their names. ``live``: it asks where it came from for changes."""
-    data = {**as_data(kernels), "live": live}
+def page(kernels: Mapping[str, Explored], *, live: bool = False, follows: bool = False) -> str:
+    """The page of some kernels, by their names.
+
+    ``live``: it asks where it came from for changes; ``follows``: and for the ways of other threads.
+    """
+    data = {**as_data(kernels), "live": live, "follows": follows}
     template = (files("weft.explorer") / "page.html").read_text(encoding="utf-8")
     text = json.dumps(data, separators=(",", ":")).replace("</", "<\\/").replace("<!--", "<\\u0021--")
     return template.replace("/*DATA*/", text)
@@ -55,4 +58,16 @@ def _kernel(kernel: Explored) -> dict[str, Any]:
         "notes": kernel.notes,
         "measured": dict(kernel.measured),
         "roofline": kernel.roofline,
+        "ways": kernel.ways and as_shown(kernel.ways, [*kernel.sources]),
     }
+
+
+def as_shown(found: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
+    """The ways of a kernel's threads, with the number of each file among the sources that are shown."""
+    numbers = {file: n for n, file in enumerate(sources)}
+
+    def way(each: Mapping[str, Any]) -> dict[str, Any]:
+        steps = [[numbers.get(file, -1), line, *rest] for (file, line), *rest in each["steps"]]
+        return {**each, "steps": steps}
+
+    return {**found, "ways": [way(each) for each in found["ways"]]}

@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import threading
 import time
+import urllib.parse
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,8 +19,14 @@ from typing import Any
 from weft.diagnostics import CompileError, WeftError
 from weft.diagnostics.location import is_internal
 from weft.diagnostics.rendering import render_all
-from weft.explorer.page import as_data, page
+from weft.explorer.page import as_data, as_shown, page
 from weft.explorer.stages import Explored, with_machine_code
+from weft.explorer.ways import Ways, with_ways
+from weft.record import replace
+from weft.runtime.dim import index_of
+
+Make = Callable[[], Mapping[str, Explored]]
+"""Compiles the kernels that are asked for, by their names."""
 
 _LOOK = 0.02
 """Seconds between two looks at the file."""
@@ -79,14 +86,15 @@ def stamp_of(file: str | Path) -> tuple[int, int]:
 class _Watch:
     """What the page shows now, and who waits for the next."""
 
-    def __init__(self, file: Path, make: Callable[[], Mapping[str, Explored]]) -> None:
-        self.file, self.make = file, make
+    def __init__(self, file: Path, make: Make, follow: Callable[..., Ways] | None) -> None:
+        self.file, self.make, self.follow = file, make, follow
         self.changed = threading.Condition()
         self.assembling = threading.Lock()
         self.number = 0
         self.imported = Imported()
         sys.dont_write_bytecode = True  # by whose seconds two versions of a file are the same
         self.found = {name: with_machine_code(kernel) for name, kernel in make().items()}
+        self.found = self._followed(self.found)
         self.data = ""
         self.imported.note()
         self.stamp = stamp_of(self.file)
@@ -111,34 +119,58 @@ class _Watch:
         try:
             found = self.make()
             self.imported.note()
-            number = self._show({**as_data(found), "live": True}, found)
-            threading.Thread(target=self._add_machine_code, args=(found, number), daemon=True).start()
+            number = self._show(as_data(found), found)
+            threading.Thread(target=self._complete, args=(found, number), daemon=True).start()
         except WeftError as error:
             self._show({"error": render_all(error.diagnostics)})
         except Exception as error:  # of the user's file, as it stands
             self._show({"error": f"{self.file}: {type(error).__name__}: {error}"})
 
-    def _add_machine_code(self, found: Mapping[str, Explored], number: int) -> None:
-        """Show the same with machine code, unless the next is shown by then, which does not wait for it."""
-        with self.assembling:
-            if self.number != number:
-                return
-            found = {name: with_machine_code(kernel) for name, kernel in found.items()}
-        with self.changed:
-            if self.number == number:
-                self._show({**as_data(found), "live": True}, found)
+    def _complete(self, found: Mapping[str, Explored], number: int) -> None:
+        """Show the same with machine code, then with ways of threads, unless the next is shown by then."""
+        for more in (self._assembled,) if self.follow is None else (self._assembled, self._followed):
+            with self.assembling:
+                if self.number != number:
+                    return
+                found = more(found)
+            with self.changed:
+                if self.number == number:
+                    number = self._show(as_data(found), found)
+
+    @staticmethod
+    def _assembled(found: Mapping[str, Explored]) -> dict[str, Explored]:
+        return {name: with_machine_code(kernel) for name, kernel in found.items()}
 
     def _show(self, data: dict[str, Any], found: Mapping[str, Explored] | None = None) -> int:
         """Show it; its number."""
         with self.changed:
-            self.number, self.data = self.number + 1, json.dumps(data)
+            live = {"live": True, "follows": self.follow is not None}
+            self.number, self.data = self.number + 1, json.dumps({**data, **live})
             self.found = self.found if found is None else found
             self.changed.notify_all()
             return self.number
 
+    def _followed(self, found: Mapping[str, Explored]) -> dict[str, Explored]:
+        ways = {} if self.follow is None else self.follow()
+        return {name: with_ways(kernel, ways) for name, kernel in found.items()}
+
+    def way(self, words: Mapping[str, str]) -> dict[str, Any]:
+        """The ways of the threads that the page asks for, or an error."""
+        kernel = self.found.get(words.get("kernel", ""))
+        try:
+            where = [index_of(words[each]) if words.get(each) else None for each in ("block", "thread")]
+        except ValueError as error:
+            return {"error": str(error)}
+        if kernel is None or self.follow is None:
+            return {"error": "there is no such kernel now, or nothing was to be followed"}
+        followed = with_ways(replace(kernel, ways=None), self.follow(*where))
+        if followed.ways is None:
+            return {"error": "the program has no such thread"}
+        return as_shown(followed.ways, [*followed.sources])
+
     def text(self) -> str:
         """The page, for who comes now."""
-        return page(self.found, live=True)
+        return page(self.found, live=True, follows=self.follow is not None)
 
     def after(self, seen: int) -> tuple[int, str]:
         """What is shown, as soon as its number is not ``seen``, or as it is after a second."""
@@ -147,19 +179,25 @@ class _Watch:
             return self.number, self.data
 
 
-def serve(file: Path, make: Callable[[], Mapping[str, Explored]], port: int) -> int:
+def serve(file: Path, make: Make, follow: Callable[..., Ways] | None, port: int) -> int:
     """Serve the page on this machine alone until an interrupt; each save of the file changes it.
+
+    ``follow`` gives the ways of threads, of a block and a thread where the page asks for them.
 
     Raises:
         CompileError: the kernels do not compile at first, or the port is taken.
     """
-    watch = _Watch(file, make)
+    watch = _Watch(file, make, follow)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if self.path == "/":
                 self._start("text/html; charset=utf-8")
                 self.wfile.write(watch.text().encode())
+            elif self.path.startswith("/way?"):
+                self._start("application/json")
+                words = dict(urllib.parse.parse_qsl(self.path.partition("?")[2]))
+                self.wfile.write(json.dumps(watch.way(words)).encode())
             elif self.path == "/changes":
                 self._start("text/event-stream")
                 self._changes()

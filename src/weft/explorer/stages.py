@@ -41,7 +41,8 @@ class Explored:
 
     ``sources`` has of each file the first line that is shown, and the text from there; ``times`` how long
     each stage took, in milliseconds; ``calls`` from where each line is called; ``notes`` why something is
-    not there; ``measured`` and ``roofline`` what launches took, where somebody has measured that.
+    not there; ``measured`` and ``roofline`` what launches took, where somebody has measured that; ``ways``
+    the lines that threads took, where they were followed (``ways.py``).
     """
 
     name: str
@@ -56,6 +57,7 @@ class Explored:
     notes: list[str] = field(default_factory=list[str])
     measured: Mapping[str, str] = field(default_factory=dict[str, str])
     roofline: str = ""
+    ways: Mapping[str, Any] | None = None
 
 
 def explored(

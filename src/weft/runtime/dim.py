@@ -110,3 +110,16 @@ def _extent(value: object, name: str, shown: str) -> int:
         notes=[f"{name} takes an int, a tuple of one to three ints, or a Dim"],
         hint=hints,
     )
+
+
+def index_of(text: str) -> tuple[int, int, int]:
+    """``3`` or ``3, 0, 1`` as the index of a block or a thread.
+
+    Raises:
+        ValueError: it is none.
+    """
+    parts = text.split(",")
+    if len(parts) > 3 or not all(part.strip().isdecimal() for part in parts):
+        raise ValueError(f"{text!r} is no index such as 3 or 3,0,1")
+    x, y, z = [int(part) for part in (*parts, "0", "0")][:3]
+    return x, y, z

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from weft.config import environment
 from weft.diagnostics import Diagnostic, is_internal
@@ -169,7 +169,19 @@ class Session(pdb.Pdb):
             sys.settrace(self.trace_dispatch)
 
 
-session: Session | None = None
+class Watch(Protocol):
+    """Who is told of threads: a session of pdb, or what follows them."""
+
+    def begins(self, kernel: str, block: Extents, thread: Extents) -> None:
+        """A thread is about to begin."""
+        ...
+
+    def failed(self, frame: FrameType, said: Diagnostic) -> None:
+        """An assertion of a kernel has failed in this frame."""
+        ...
+
+
+session: Watch | None = None
 """The one of this process."""
 _own = cache(Session)
 
