@@ -164,15 +164,15 @@ _foreign("llvm.call", "*args", "*", f"callee?:symbol effects:{_EFFECTS}")
 _pure("func.constant", "", "ptr", "callee:symbol")
 
 # Variables and control flow. ``weft.for`` is Python's range; its region's argument is the index. Rounds of a
-# ``parallel`` one are threads; of ``few`` rounds LLVM need not make vectors; those of ``turns`` are threads
-# that may go on in any order. A ``while`` that ``waits`` is ended by others: of the block, who come there
-# too (``together``) or not, or by any. Whole
-# kernels have ``versions``, which ask what the launch is.
+# ``parallel`` one are threads; of ``few`` rounds LLVM need not make vectors; a ``strip`` is a vector or two;
+# those of ``turns`` are threads that may go on in any order. A ``while`` that ``waits`` is ended by others:
+# of the block, who come there too (``together``) or not, or by any. Whole kernels have ``versions``, which
+# ask what the launch is.
 _declare("weft.slot", "", "ptr", "elem_type:type name:str")
 _declare("weft.get", "slot:ptr", "any", verify=rules.slot_holds)
 _declare("weft.set", "slot:ptr value:any", verify=rules.slot_holds)
 _declare("weft.if", "condition:i1", "", "versions?:bool", inner="then else")
-_loop = "parallel:bool few?:bool pairs?:bool turns?:bool"
+_loop = "parallel:bool few?:bool pairs?:bool strip?:bool turns?:bool"
 _declare("weft.for", "lower:index upper:lower step:lower", "", _loop, "body(lower)")
 _declare(
     "weft.while", "", "", "blocks?:bool waits?:together|block|any", inner="condition!weft.condition body"

@@ -153,7 +153,7 @@ def _for(lw: Lowering, op: Op) -> None:
     lw.names[op.regions[0].args[0]] = index
     loop = Loop(latch, end, thread=thread, few="few" in op.attrs)
     loop.pairs = "pairs" in op.attrs
-    loop.lanes = thread and _known(upper) is not None
+    loop.lanes = thread and (_known(upper) is not None or "strip" in op.attrs)
     if thread:
         loop.group = lw.meta("distinct !{}")
     lw.loops.append(loop)

@@ -21,6 +21,7 @@ from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
 from weft.compiler.passes.ahead import fetch_ahead
 from weft.compiler.passes.given_first import kept_before
 from weft.compiler.passes.guard_bounds import threads_within
+from weft.compiler.passes.in_strips import in_strips
 from weft.compiler.passes.in_turn import in_turn
 from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.launch_record import LaunchRecord
@@ -73,6 +74,7 @@ class BarrierBody:
         self.frame = frame
         self.head = head
         self.bounds = bounds
+        self.every = bounds[0]
         self.uniform: dict[Value, Value] = dict(zip(kernel.args, parameters, strict=True))
         """What is computed once, and its copies."""
         self.in_place = read_in_place(kernel)
@@ -263,18 +265,22 @@ class BarrierBody:
         if self.returns_early:
             self.alive = self.array(I8)
             self.left = self.variable(I64, "left")
-            b = self.b
             count, *others = self.bounds
             for threads in others:
-                count = b.arith("muli", count, threads)
-            b.set(self.left, count)
+                count = self.b.arith("muli", count, threads)
+            self.b.set(self.left, count)
             self.threads(lambda s: s.set_alive(1), guard=False)
         self.sequence(nodes)
 
     def sequence(self, nodes: list[Piece]) -> None:
         """Some pieces, one after the other; those between which only lanes of warps meet warp by warp."""
         run: list[Piece] = []
-        for node in nodes:
+        done = 0
+        for n, node in enumerate(nodes):
+            if n >= done and in_strips(self, nodes[n : n + 3]):
+                done = n + 3
+            if n < done:
+                continue
             if self.together.warps and self.warp is None and not _of_the_block(node):
                 run.append(node)
                 continue

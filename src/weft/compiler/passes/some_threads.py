@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def guard(body: BarrierBody, ops: list[Op]) -> tuple[Op, list[Bound]] | None:
     """The branch that is all that a piece does, if it stands for bounds on the threads along x."""
-    branch = _branch(body, ops)
+    branch = only_branch(body, ops)
     if branch is None:
         return None
     parts = parts_of(branch.operands[0], False)
@@ -25,7 +25,7 @@ def guard(body: BarrierBody, ops: list[Op]) -> tuple[Op, list[Bound]] | None:
 
 def single(body: BarrierBody, ops: list[Op]) -> Value | None:
     """The one thread along x that a piece does something for, or the lane of the warp at hand."""
-    branch = _branch(body, ops)
+    branch = only_branch(body, ops)
     if branch is None or any(op.name == "weft.return" for r in branch.regions for op in r.walk()):
         return None
     for part in parts_of(branch.operands[0], False):
@@ -60,8 +60,8 @@ def _is_known(body: BarrierBody, v: Value) -> bool:
     return constant(v) is not None or body.together.once(v)
 
 
-def _branch(body: BarrierBody, ops: list[Op]) -> Op | None:
-    """The branch without an else that is all that a piece does."""
+def only_branch(body: BarrierBody, ops: list[Op]) -> Op | None:
+    """The branch without an else that is all that a piece does, if it does no more."""
     found = [op for op in ops if body.matters(op)]
     if len(found) != 1 or found[0].name != "weft.if" or found[0].regions[1].ops:
         return None
