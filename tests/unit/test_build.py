@@ -30,6 +30,7 @@ from weft.cli.program import compiled as code_of
 from weft.cli.program import execute
 from weft.compiler.cache import compile_kernels
 from weft.compiler.cache.disk import load
+from weft.compiler.cache.shipped import take
 from weft.compiler.llvm.worker import backend
 from weft.diagnostics.timed import Span, timed
 from weft.targets import find_target
@@ -283,7 +284,8 @@ def test_reports() -> None:
 
 # -- faults of the cache -----------------------------------------------------------------------------
 def in_another(program: Path, cache: Path, *words: str) -> subprocess.Popen[str]:
-    line = [sys.executable, "-m", "weft", "build", f"{program}:kernels()", "--target", "sm_90", "-j", "2"]
+    targets = "sm_90,sm_80"
+    line = [sys.executable, "-m", "weft", "build", f"{program}:kernels()", "--target", targets, "-j", "2"]
     env = {**os.environ, "WEFT_CACHE_DIR": str(cache)}
     return subprocess.Popen([*line, *words], env=env, stdout=-1, stderr=-1, text=True)
 
@@ -315,7 +317,7 @@ def test_builds_that_race_are_killed_and_meet_damage(program: Path, tmp_path: Pa
     cache = tmp_path / "cache"
     ends_well(in_another(program, tmp_path / "clean", "-o", f"{tmp_path}/wanted/"))
     wanted = folder_of(tmp_path, "wanted")
-    assert len(wanted) == 13
+    assert len(wanted) == 26
     for _ in range(3):  # killed in the midst of it
         killed = in_another(program, cache)
         with pytest.raises(subprocess.TimeoutExpired):
@@ -323,11 +325,15 @@ def test_builds_that_race_are_killed_and_meet_damage(program: Path, tmp_path: Pa
         killed.kill()
         killed.communicate()
     damage(tmp_path / "clean" / "weft-compiled", cache / "weft-compiled")
-    racing = [in_another(program, cache, "-o", f"{tmp_path}/out{n}/") for n in range(4)]
+    racing = [in_another(program, cache, "-o", f"{tmp_path}/out{n}/") for n in range(12)]
+    racing += [in_another(program, cache, "-o", f"{tmp_path}/all.tar.gz") for _ in range(4)]
     for n, each in enumerate(racing):
         ends_well(each)
-        assert folder_of(tmp_path, f"out{n}") == wanted
-    assert ends_well(in_another(program, cache)) == "sm_90: 0 kernels compiled, 13 found in the cache\n"
+        assert n >= 12 or folder_of(tmp_path, f"out{n}") == wanted
+    found = "0 kernels compiled, 13 found in the cache"
+    assert ends_well(in_another(program, cache)).splitlines() == [f"sm_90: {found}", f"sm_80: {found}"]
+    with config.scope(cache_dir=tmp_path / "shipped"):
+        assert take(tmp_path / "all.tar.gz") == (26, 0)
 
 
 # -- weft.precompile ---------------------------------------------------------------------------------
@@ -401,6 +407,10 @@ def test_what_the_driver_assembles_is_kept_too(
         made, keys = assembled(outcomes, 2)
         assert len(set(keys)) == 13  # of sm_90 alone
         assert load(keys[0]) in [code[::-1] for code in codes(outcomes)]
+        damage(tmp_path / "here" / "weft-compiled", tmp_path / "here" / "weft-compiled")
+        assert load(keys[0]) is None
+        assert set(assembled(outcomes, 2)[1]) == set(keys)
+        assert sorted(load(key) or b"" for key in keys) == sorted(code[::-1] for code in codes(outcomes)[::2])
         assert ["assemble" in {s.stage for s in o.spans} for o in made] == [True, False] * 13
         assert build(f"{program}:SOME", "-o", tmp_path / "all.tar.gz", "--target", "sm_90") == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"20 files in {tmp_path / 'all.tar.gz'}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
+import random
 import subprocess
 import sys
 import tarfile
@@ -62,6 +64,64 @@ def test_what_is_not_what_its_name_says(parent: Path, tmp_path: Path) -> None:
         assert [load(key) for key in KEYS] == [b"first", None, None, None]
         assert len(list((tmp_path / "other" / NAME).iterdir())) == 2  # with the folder's mark
     assert not (tmp_path / "other" / f"{KEYS[2]}.weft").exists()
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_no_damage_of_an_archive_goes_unseen(
+    compressed: bool, parent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is taken is right, and where something is missing the command says so and fails."""
+    rng = random.Random(7)
+    kept = {key: rng.randbytes(rng.randrange(1, 3000)) for key in [f"{n:064x}" for n in range(16, 28)]}
+    for key, data in kept.items():
+        store(key, data)
+    assert export(tmp_path / "whole") == len(kept)
+    whole = (tmp_path / "whole").read_bytes()
+    if not compressed:
+        whole = gzip.decompress(whole)
+    ends, missing = {0: 0, 1: 0}, 0
+    for n in range(120):
+        damaged, at = bytearray(whole), rng.randrange(len(whole))
+        way = n % 4
+        if way == 0:
+            del damaged[at:]
+        elif way == 1:
+            damaged[at] ^= 1 << rng.randrange(8)
+        elif way == 2:
+            damaged[at : at + 700] = bytes(len(damaged[at : at + 700]))
+        else:
+            damaged[at:at] = rng.randbytes(9)
+        (tmp_path / "damaged").write_bytes(damaged)
+        with config.scope(cache_dir=tmp_path / f"other{n}"):
+            status = main(["cache", "import", str(tmp_path / "damaged")])
+            found = {key: load(key) for key in kept}
+        ends[status] += 1
+        assert "Traceback" not in capsys.readouterr().err
+        assert all(found[key] in (None, data) for key, data in kept.items())
+        lacks = sum(each is None for each in found.values())
+        missing += lacks
+        assert status or not lacks, (way, at, lacks)
+    assert ends[1] > 60
+    assert missing > 100
+
+
+def test_an_export_that_ends_early_leaves_what_was_there(
+    parent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(KEYS[0], b"first")
+    archive = tmp_path / "kernels.tar.gz"
+    export(archive)
+    store(KEYS[1], b"second")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tarfile.TarFile.addfile", killed)
+    with pytest.raises(KeyboardInterrupt):
+        export(archive)
+    with config.scope(cache_dir=tmp_path / "other"):
+        assert take(archive) == (1, 0)
+    assert list(tmp_path.glob("*.part")) == []
 
 
 def test_caches_of_others_are_read_and_not_written(parent: Path, tmp_path: Path) -> None:

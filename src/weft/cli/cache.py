@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import tarfile
 import time
+import zlib
 from pathlib import Path
 
 from weft.compiler.cache.disk import parent
@@ -41,7 +42,7 @@ def cache(words: argparse.Namespace) -> int:
     except Unusable as problem:
         hint = "WEFT_CACHE_DIR names another folder"
         raise CompileError.at("cache", f"there is no cache to use: {problem}", None, hints=(hint,)) from None
-    except (OSError, tarfile.TarError, EOFError) as error:
+    except (OSError, tarfile.TarError, EOFError, zlib.error) as error:
         said = getattr(error, "strerror", None) or str(error).partition(":")[0]
         message = f"cannot {'write' if words.what == 'export' else 'read'} {words.file}: {said}"
         raise CompileError.at("cache", message, None, hints=("give another file",)) from None

@@ -7,6 +7,7 @@ not so is not taken. Compiled kernels are programs: take archives of those alone
 from __future__ import annotations
 
 import io
+import os
 import re
 import tarfile
 from collections.abc import Container
@@ -28,6 +29,16 @@ def export(path: Path, keys: Container[str] | None = None) -> int:
         Unusable: the cache cannot be read.
         OSError: the archive cannot be written.
     """
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        count = _export(part, keys)
+        part.replace(path)  # all of it or what was there before, should this process be killed
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def _export(path: Path, keys: Container[str] | None) -> int:
     count = 0
     with opened(parent(), create=False) as folder, tarfile.open(path, "w:gz") as archive:
         for entry in sorted(folder.entries() if folder else [], key=lambda each: each.name):
@@ -52,7 +63,8 @@ def take(path: Path) -> tuple[int, int]:
 
     Raises:
         Unusable: the cache cannot be written.
-        OSError, tarfile.TarError: the archive cannot be read.
+        OSError, EOFError, tarfile.TarError, zlib.error: the archive cannot be read to its end; what was
+            read before is in the cache.
     """
     taken = wrong = 0
     with tarfile.open(path) as archive, opened(parent(), create=True) as folder:
@@ -65,6 +77,18 @@ def take(path: Path) -> tuple[int, int]:
                 continue
             folder.write(named[1], data)
             taken += 1
+        wrong += _goes_on(archive)
         if folder is not None:
             folder.prune()
     return taken, wrong
+
+
+def _goes_on(archive: tarfile.TarFile) -> bool:
+    """Whether there is something behind what was taken for the end: a damaged head of a member is."""
+    file = archive.fileobj
+    assert file is not None
+    file.seek(archive.offset)
+    found = False
+    while data := file.read(1 << 20):  # to the end, where gzip has a sum of all
+        found = found or any(data)
+    return found
