@@ -83,7 +83,7 @@ def matmul(peers: Peers, size: int = 4096, threads: int = 256) -> Work:
 
     torch, ctx = peers.torch, DeviceContext()
     a, b = torch.randn(2, size, size, device="cuda", dtype=torch.bfloat16)
-    out, shape = torch.empty_like(a), (128, 256, 64)
+    out, shape = torch.empty_like(a), (256, 128, 64)
     kernel = tile.tile_kernel(threads=threads)(tiles.matmul).bind(shape=shape, stages=4)
 
     def ours() -> Any:
@@ -103,8 +103,8 @@ def attention(peers: Peers, heads: int = 32, rows: int = 4096, width: int = 128)
 
     torch, ctx = peers.torch, DeviceContext()
     q, k, v = torch.randn(3, 1, heads, rows, width, device="cuda", dtype=torch.bfloat16)
-    out, tall = torch.empty_like(q), 64
-    kernel = tile.tile_kernel(threads=128)(tiles.attention).bind(rows=tall, keys=64)
+    out, tall = torch.empty_like(q), 128
+    kernel = tile.tile_kernel(threads=256)(tiles.attention).bind(rows=tall, keys=128, stages=2)
 
     def ours() -> Any:
         given = q[0], k[0], v[0], out[0], width**-0.5

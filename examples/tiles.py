@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import Comptime, Float32, Int, Int32, tile
+from weft import Comptime, Float32, Int32, tile
 from weft.gpu import block_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
@@ -64,26 +64,40 @@ def attention(
     *,
     rows: Comptime[int],
     keys: Comptime[int],
+    stages: Comptime[int],
 ):
-    """``softmax(q @ k.T * scale) @ v`` of each head, without the matrix in between (FlashAttention-2)."""
-    i, head, width, first = block_idx.x, block_idx.y, q.dim(2), Int(0)
+    """``softmax(q @ k.T * scale) @ v`` of each head, without the matrix in between (FlashAttention-3).
+
+    A round's scores and the product of the weights before with their values are multiplied while the
+    exponentials are computed: who reads a product waits for it.
+    """
+    i, head, width, by = block_idx.x, block_idx.y, q.dim(2), scale * LOG2E
+    some = k[head].tiled_iterator[keys, width](0, 0), v[head].tiled_iterator[keys, width](0, 0)
+    before, after = tile.streams(*some, stages=stages)
     queries = tile.staged(tile.load(q[head], (i, 0), (rows, width)))
-    acc = tile.zeros((rows, width))
-    total, by = acc.sum(axis=1), scale * LOG2E
-    top = total - 1e30
-    for x, y in tile.pipeline(
-        k[head].tiled_iterator[keys, width](0, 0), v[head].tiled_iterator[keys, width](0, 0), stages=2
-    ):
-        scores = tile.dot(queries, x.T)
-        if k.dim(1) % keys != 0:
-            column = tile.arange(keys, axis=1, rank=2, like=scores) + Int32(first)
-            scores = tile.where(column < k.dim(1), scores, float("-inf"))
+    scores = masked(tile.dot(queries, before[0].T), k.dim(1), 0)
+    top = scores.max(axis=1) * by
+    powers = tile.exp2(scores * by - top)
+    total, weights, acc = powers.sum(axis=1), powers.cast(v.dtype), tile.zeros((rows, width))
+    for n in range(1, before.rounds):
+        scores = tile.dot(queries, before[n].T)
+        more = tile.dot(weights, after[n - 1], acc)
+        scores = masked(scores, k.dim(1), n * keys)
         now = max(top, scores.max(axis=1) * by)
         powers, fade = tile.exp2(scores * by - now), tile.exp2(top - now)
-        total = total * fade + powers.sum(axis=1)
-        acc = tile.dot(powers.cast(v.dtype), y, acc * fade)
-        top, first = now, first + keys
-    tile.store(out[head], (i, 0), acc / total)
+        total, weights, top = total * fade + powers.sum(axis=1), powers.cast(v.dtype), now
+        acc = more * fade
+    acc = tile.dot(weights, after[before.rounds - 1], acc)
+    tile.store(out[head], (i, 0), acc * (1.0 / total))
+
+
+def masked(scores: Any, count: int, first: Any) -> Any:
+    """Scores of keys, of which those beyond the last count for nothing."""
+    keys = scores.shape[1]
+    if count % keys == 0:
+        return scores
+    column = tile.arange(keys, axis=1, rank=2, like=scores) + Int32(first)
+    return tile.where(column < count, scores, float("-inf"))
 
 
 def main() -> None:
@@ -111,7 +125,7 @@ def main() -> None:
     q, k, v = (rng.standard_normal((2, n, 64)).astype(np.float16) for n in (70, 100, 100))
     mixed = np.zeros_like(q)
     kernel = tile.tile_kernel(threads=128)(attention)
-    ctx.enqueue_function(kernel, q, k, v, mixed, 0.125, rows=64, keys=32, grid_dim=(2, 2))
+    ctx.enqueue_function(kernel, q, k, v, mixed, 0.125, rows=64, keys=32, stages=2, grid_dim=(2, 2))
     ctx.synchronize()
     scores: Any = 0.125 * np.einsum("hid,hjd->hij", q.astype(np.float32), k.astype(np.float32))
     scores = np.exp(scores - scores.max(axis=2, keepdims=True))

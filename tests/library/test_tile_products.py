@@ -42,7 +42,8 @@ def product(
 
 def data(shape: tuple[int, ...], dtype: str) -> Any:
     rng: Any = np.random.default_rng(sum(shape))
-    return rng.integers(-8, 9, shape).astype(dtype)  # whose products and sums are exact in all types
+    low = 0 if dtype == "uint8" else -8
+    return rng.integers(low, 9, shape).astype(dtype)  # whose products and sums are exact in all types
 
 
 @settings(max_examples=12)
@@ -72,6 +73,7 @@ def test_products_of_halves(
         ("float64", "float64", "exact"),
         ("int8", "int32", "exact"),
         ("int32", "int32", "exact"),
+        ("uint8", "int32", "exact"),
     ],
 )
 @pytest.mark.parametrize("threads", [32, 128])
@@ -89,6 +91,15 @@ def test_products_by_warpgroups(
 ) -> None:
     extents = shape[0] + 8, shape[1], 2 * shape[2] + 8
     check(launch, extents, shape, 128 if shape[0] == 64 else 256, turned, 2, "float16", "float32", "exact")
+
+
+@pytest.mark.parametrize("turned", [(False, True), (False, False)], ids=str)
+@pytest.mark.parametrize(("dtype", "precision"), [("float32", "tf32"), ("int8", "exact"), ("uint8", "exact")])
+def test_products_of_other_types_by_warpgroups(
+    launch: Launch, turned: tuple[bool, bool], dtype: str, precision: Precision
+) -> None:
+    sums = "float32" if dtype == "float32" else "int32"
+    check(launch, (70, 48, 272), (64, 64, 128), 128, turned, 2, dtype, sums, precision)
 
 
 def check(

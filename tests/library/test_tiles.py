@@ -269,3 +269,23 @@ def test_reshape_and_transpose(launch: Launch, threads: int) -> None:
     _, out = launch(kernel_of(shapes, threads), x, np.zeros((32, 32), np.int32), grid_dim=1)
     np.testing.assert_array_equal(out[:16], 2 * x.reshape(16, 32))
     np.testing.assert_array_equal(out[16:], x.reshape(16, 32).T.reshape(16, 32))
+
+
+def cubes(x: LayoutTensor[Any], out: LayoutTensor[Any], sums: LayoutTensor[Any]):
+    t = tile.load(x, (0, block_idx.x, 0), (4, 8, 16), other=3)
+    tile.store(out, (0, block_idx.x, 0), t * 2 + t.max(axis=1))
+    tile.store(sums, (0, block_idx.x, 0), t.sum(axis=2))
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_tiles_of_three_axes(launch: Launch, threads: int) -> None:
+    x = data((3, 14, 13), "int32")
+    given_ = np.zeros_like(x), np.zeros((3, 14, 1), np.int32)
+    _, out, sums = launch(kernel_of(cubes, threads), x, *given_, grid_dim=2)
+    padded = np.full((4, 16, 16), 3, np.int32)
+    padded[:3, :14, :13] = x
+    most = np.concatenate(
+        [padded[:, n : n + 8].max(axis=1, keepdims=True).repeat(8, 1) for n in (0, 8)], axis=1
+    )
+    np.testing.assert_array_equal(out, (2 * padded + most)[:3, :14, :13])
+    np.testing.assert_array_equal(sums[..., 0], padded.sum(axis=2)[:3, :14])

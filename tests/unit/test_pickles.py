@@ -15,7 +15,19 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 import pytest
 
-from weft import CompileError, Comptime, Float32, InlineArray, Int, LaunchError, Pointer, func, kernel, struct
+from weft import (
+    CompileError,
+    Comptime,
+    Float32,
+    InlineArray,
+    Int,
+    LaunchError,
+    Pointer,
+    func,
+    kernel,
+    struct,
+    tile,
+)
 from weft.complex import ComplexFloat32
 from weft.dtype import DType
 from weft.gpu import global_idx
@@ -24,6 +36,7 @@ from weft.lang import number
 from weft.lang.comptime import comptime_type
 from weft.lang.number import number_class
 from weft.lang.signature import MISSING
+from weft.layout import LayoutTensor
 from weft.linalg import Vector, cross, vec3
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -163,6 +176,19 @@ def test_by_source_in_one_process() -> None:
     assert run(bound) == [15.0, 17.0, 19.0]
     assert copy.copy(made) is made
     assert copy.deepcopy([made])[0] is made
+
+
+def test_a_tile_kernel_keeps_its_threads() -> None:
+    @tile.tile_kernel(threads=64)
+    def scaled(x: LayoutTensor[Float32], *, by: Comptime[float]):
+        tile.store(x, 0, tile.load(x, 0, 128) * by)
+
+    again = pickle.loads(pickle.dumps(scaled.bind(by=3.0)))
+    ctx, x = DeviceContext(api="cpu"), np.arange(100, dtype=np.float32)
+    ctx.enqueue_function(again, x, grid_dim=1)
+    ctx.synchronize()
+    assert again.threads == 64
+    assert x.tolist() == [3.0 * n for n in range(100)]
 
 
 def test_by_source_in_another_process(tmp_path: Path) -> None:

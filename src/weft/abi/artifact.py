@@ -99,6 +99,21 @@ FAULTS = "weft$faults"
 
 
 @record
+class AskedTiles:
+    """Tiles of a kernel's argument that the hardware copies: what its launch describes to it.
+
+    ``parameter`` is the number of the pointer to the tensor. Extents are in elements and strides in bytes,
+    from the outermost axis on; ``swizzle`` is as ``ctx.create_tma_tile`` has it.
+    """
+
+    parameter: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+
+
+@record
 class KernelInfo:
     """What a launch must know of one kernel: of its own code, and of all that this reaches.
 
@@ -109,6 +124,7 @@ class KernelInfo:
     ``max_threads`` how many threads, where that is not 0.
     ``block_rank`` is how many axes its blocks may have threads along, 0 where they may along all; along x
     they have a multiple of ``strip``, where that is not 0.
+    ``tiles`` are those that the launch describes; where each is described comes behind the parameters.
     ``sites`` are its prints and assertions, by the numbers that they have in the module. Behind its
     parameters a ``checked`` one takes how many bytes of shared memory the launch gives, then the ends of each
     pointer's memory, in bytes from where that points.
@@ -133,6 +149,7 @@ class KernelInfo:
     shared_cells: tuple[int, int] = (0, 1)
     notes_all: bool = False
     finds: bool = False
+    tiles: tuple[AskedTiles, ...] = ()
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
 
     @property

@@ -15,6 +15,8 @@ from weft.diagnostics import CompileError
 
 _ENDS = {"ptx": ".ptx", "object": ".o", "python": ".pyc"}
 INDEX = "program.json"
+_TILES = "parameter", "extents", "strides", "box", "swizzle"
+"""Of tiles that a launch describes, behind the parameters: as ``cuTensorMapEncodeTiled`` is told."""
 
 
 def write(place: str, outcomes: Sequence[Outcome], assembled: Sequence[str]) -> str:
@@ -61,6 +63,7 @@ def _folder(place: Path, outcomes: Sequence[Outcome]) -> str:
                     {"name": p.name, "type": p.dtype.name, "pointer": p.pointer}
                     for p in info.signature.parameters
                 ],
+                "tiles": [{name: getattr(tiles, name) for name in _TILES} for tiles in info.tiles],
                 "shared": info.shared,
                 "dynamic_shared": info.dynamic_shared,
                 "max_threads": info.max_threads,

@@ -392,6 +392,7 @@ def _described(
         for leaf in machine_leaves(instance.specs[p.name])
     ]
     arguments = [Argument(*leaf, n in effects.written, n in effects.read) for n, leaf in enumerate(leaves)]
+    arguments += [Argument(value.name, DType.uint64, True, read=True) for value in draft.tiles.values()]
     if over is not None and over.runner is not None:
         arguments += [Argument(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
     if options.checked:
@@ -425,6 +426,7 @@ def _described(
         checked=bool(options.checked),
         block_rank=function.block_rank,
         strip=STRIP if target.threads == "loops" and options.even else 0,
+        tiles=tuple(draft.tiles),
         sites=sites,
         **noted,
     )

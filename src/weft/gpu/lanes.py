@@ -155,6 +155,11 @@ def _number(how: Shuffle, value: Any, by: Number, width: int) -> Any:
         mask = tuple([_source(how, n, known, width) for n in range(LANES)]) if isinstance(known, int) else ()
         return kind.of(shuffled(leaves_of(value)[0], _source(how, lane_id(), Int(by), width), mask))
     if value.lanes > 1:
+        words, odd = divmod(value.lanes * value.dtype.bits, 32)
+        narrow = value.dtype.bits in (8, 16) and value.dtype.kind != "bool"
+        if narrow and not odd:  # several in each word
+            packed = value.bitcast(UInt32 if words == 1 else number_class(UInt32.dtype, words))
+            return _number(how, packed, by, width).bitcast(kind)
         lanes = [_number(how, value[n], by, width) for n in range(value.lanes)]
         return kind(*lanes)
     number = by.cast(UInt32)

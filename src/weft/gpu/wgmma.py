@@ -353,6 +353,17 @@ def wgmma_wait(sums: tuple[N, ...], pending: int = 0) -> tuple[N, ...]:
     return _unpacked(made, sums)
 
 
+def wgmma_settle(pending: int = 0) -> None:
+    """Wait for products of this warpgroup, but so many groups that were begun last; for no sums to be read.
+
+    PTX: ``wgmma.wait_group``.
+    """
+    uses_thread()
+    if not threads_are_loops():
+        _has("wgmma_settle")
+        inline_asm(_waited(pending), None, constraints="", effects="write")
+
+
 def _check(name: str, tile: Any) -> None:
     if isinstance(tile, Pointer):
         pointer = cast("Pointer[Any]", tile)

@@ -70,6 +70,18 @@ class Elaborator(Protocol):
         """The code at hand takes so much of the shared memory that its launch gives."""
         ...
 
+    def describe_tiles(
+        self,
+        memory: Value,
+        extents: tuple[int, ...],
+        strides: tuple[int, ...],
+        box: tuple[int, ...],
+        swizzle: int,
+        /,
+    ) -> Value | None:
+        """Where the launch describes tiles of an argument; None where it cannot."""
+        ...
+
     def note_bounds(self, threads: int, blocks: int, /) -> None:
         """A block that runs the code at hand has at most so many threads, and so many of them fit at once."""
         ...
@@ -118,6 +130,11 @@ class Elaboration(Builder):
         """By the mark of a number whose type is not settled, the type that it has met."""
         self.stored: dict[object, DType] = {}
         """Likewise, the type of what is stored into its variable."""
+        self.begun: list[tuple[object, set[int]]] = []
+        """Of each group of products that runs beside the code, the region in which it was begun, and what it
+        reads."""
+        self.reduced: list[tuple[object, Any]] = []
+        """What reductions gave, and the region of each."""
         self.changes_items = False
         """Whether the function assigns elements of what its own variables hold."""
         self.members = Members()

@@ -376,6 +376,7 @@ class DeviceContext(MakesTiles, BaseContext):
         if arrays:
             check_writes(loaded.signature, kernel, taken, args, named)
             copies = None if empty or self.info.shares_host else loaded.copies(self, memory, values)
+            self.describe_tiles(loaded, values, memory)  # where they are copied to
         launch = Launch(loaded.function, grid, block, loaded.pack(values), shared, extents, attributes)
         guest: Stream | None = None
         theirs = len(arrays) > 0 and all(isinstance(m, (ForeignArray, Descriptors)) for m in memory)
@@ -401,8 +402,8 @@ class DeviceContext(MakesTiles, BaseContext):
         count: int,
     ) -> Dim:
         """Add what a launch gives beside its ``count`` arguments to these, and check it; the grid."""
-        values, memory = taken.values, taken.memory
-        grid, block, plan = place
+        (_, values, memory, _), (grid, block, plan) = taken, place
+        self.describe_tiles(loaded, values, memory)
         if plan is not None:
             values.extend(plan.extents[: loaded.count - len(values)])
             per_thread = loaded.function.kernel.per_thread

@@ -16,6 +16,7 @@ from weft.runtime.context import BaseContext
 from weft.runtime.driver import Tiled
 
 if TYPE_CHECKING:
+    from weft.launch.loaded import Loaded
     from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
 
 _CHUNK = 16
@@ -90,6 +91,14 @@ class MakesTiles(BaseContext):
         if asked.tiles is not None:
             asked.tiles[found.address] = tiles, found
         return found
+
+    def describe_tiles(self, loaded: Loaded, values: list[Any], memory: list[Any]) -> None:
+        """Add to a launch's arguments where the tiles are described that it describes, or correct it."""
+        found = [self.descriptor_of(tiles) for tiles in loaded.tiles_at(values)]
+        first = loaded.count - len(found)
+        given = len(memory) - len(found) if len(values) > first else len(memory)
+        values[first : first + len(found)] = [descriptor.address for descriptor in found]
+        memory[given:] = found
 
     def _new_descriptor(self) -> Descriptors:
         """Room for a descriptor that nobody has used: memory for many is allocated together."""

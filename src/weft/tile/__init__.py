@@ -32,7 +32,7 @@ from weft.tile.kernels import TileKernel, tile_kernel
 from weft.tile.loops import matmul
 from weft.tile.making import arange, block_threads, full, where, zeros
 from weft.tile.memory import atomic_add, gather, load, scatter, store
-from weft.tile.pipeline import pipeline
+from weft.tile.pipeline import Stream, pipeline, streams
 from weft.tile.products import dot
 from weft.tile.shapes import power_of_two
 from weft.tile.staged import Staged, staged
@@ -41,6 +41,7 @@ from weft.tile.tile import Tile
 __all__ = [
     "Distribution",
     "Staged",
+    "Stream",
     "Tile",
     "TileKernel",
     "arange",
@@ -58,6 +59,7 @@ __all__ = [
     "scatter",
     "staged",
     "store",
+    "streams",
     "tile_kernel",
     "where",
     "zeros",

@@ -6,19 +6,22 @@ from typing import Any, cast
 
 from weft.gpu.indices import thread_idx
 from weft.gpu.mma import mma
-from weft.gpu.wgmma import wgmma_async, wgmma_wait
+from weft.gpu.wgmma import wgmma_async
 from weft.tile.distribution import Bit, Distribution, bits_of
 from weft.tile.exchange import distributed, within_threads
 from weft.tile.registers import joined, lane, picked, pieces
 from weft.tile.staged import LINE, Staged, staged
 from weft.tile.tile import Tile
 
-__all__ = ["by_warpgroups", "by_warps", "ended"]
+__all__ = ["STEP", "by_warpgroups", "by_warps"]
+
+STEP = 32
+"""Bytes of columns that one instruction multiplies."""
 
 
 def by_warps(left: Any, right: Staged[Any], sums: Any, to: Distribution) -> Any:
-    """By ``mma.sync``: for each 16 (of tf32 8) columns of ``left`` all products of fragments."""
-    slab = 16 if left.dtype.itemsize == 2 else 8
+    """By ``mma.sync``: for each 32 bytes of columns of ``left`` all products of fragments."""
+    slab = STEP // left.dtype.itemsize
     (_, n), k = to.shape, left.shape[1]
     wide = (n >> len(_of_axis(to, 1))) // 8
     rows, columns = _Rows(left, to, slab), _Columns(right, to, slab, wide)
@@ -85,7 +88,7 @@ class _Rows:
         if self.slab == 16:
             rows = [self.first + i * self.step for i in range(self.high)]
             return [self.x.matrices(row, step * 16, True) for row in rows]
-        return pieces(self.x.read(self.part, 0, step * self.slab), 4)
+        return pieces(self.x.read(self.part, 0, step * self.slab), self.slab // 2)
 
 
 class _Columns:
@@ -106,7 +109,7 @@ class _Columns:
         if self.slab == 16:
             pairs = [self.x.matrices(step * 16, self.first + 16 * j, False) for j in range(self.wide // 2)]
             return [picked(pair, range(first, first + 4)) for pair in pairs for first in (0, 4)]
-        return pieces(self.x.read(self.way, step * self.slab, 0), 2)
+        return pieces(self.x.read(self.way, step * self.slab, 0), self.slab // 4)
 
 
 def _fragments_of(x: Any, to: Distribution, slab: int) -> list[Any]:
@@ -117,30 +120,29 @@ def _fragments_of(x: Any, to: Distribution, slab: int) -> list[Any]:
     return pieces(distributed(x.distribution, x.values, way), slab // 2)
 
 
-def by_warpgroups(left: Any, right: Staged[Any], sums: Any, to: Distribution, *, waits: bool = True) -> Any:
-    """By ``wgmma``: for each 64 rows of a warpgroup the products of 128 bytes of columns at once.
+def by_warpgroups(
+    left: Any, right: Staged[Any], sums: Any, to: Distribution, running: int | None = None
+) -> tuple[Any, int]:
+    """By ``wgmma``: for each 64 rows of a warpgroup the products of 128 bytes of columns at once, begun.
 
-    Without ``waits`` these products still run, and those before have ended; the sums are the hardware's.
+    Returns:
+        the sums, which are the hardware's until they are waited for, and how many groups of products these
+        are. With ``running`` all those before but so many rounds like this one have ended.
     """
     (m, n), k = to.shape, left.shape[1]
     groups = len(_of_axis(to, 0)) - 2
     first, step = (thread_idx.x >> 7 << 6, 64 << groups) if groups else (0, 64)
-    held = _fragments_of(left, to, 16)
+    held = _fragments_of(left, to, STEP // left.dtype.itemsize)
     if isinstance(left, Tile) and not held:
         left = staged(cast("Tile[Any]", left))
+    whole = bool(held) and not right.turned
+    count = m // step * (1 if whole else k * left.dtype.itemsize // LINE)
     made: list[Any] = []
     for i, part in enumerate(pieces(sums, n // 2)):
         now = tuple([lane(part, number) for number in range(part.lanes)])
         rows: Any = held[i :: m // step] if held else (left, first + i * step)
-        running = None if waits else m // step * (k * left.dtype.itemsize // LINE)
-        made.append(_chained(rows, right, now, (n, k), running))
-    return joined([joined(wgmma_wait(now) if waits else now) for now in made])
-
-
-def ended(sums: Any, to: Distribution) -> Any:
-    """The sums, when all products have ended."""
-    chains = [tuple([lane(part, n) for n in range(part.lanes)]) for part in pieces(sums, to.shape[1] // 2)]
-    return joined([joined(wgmma_wait(chain)) for chain in chains])
+        made.append(_chained(rows, right, now, (n, k), None if running is None else running * count))
+    return joined([joined(now) for now in made]), count
 
 
 def _chained(rows: Any, right: Staged[Any], sums: Any, extents: tuple[int, int], running: int | None) -> Any:

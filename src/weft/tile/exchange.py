@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.gpu import warp
 from weft.gpu.indices import thread_idx
 from weft.gpu.sync import barrier
 from weft.lang.comptime import Comptime
@@ -11,10 +12,10 @@ from weft.lang.decorators import func
 from weft.lang.generic import written
 from weft.lang.pointer import AddressSpace
 from weft.memory import stack_allocation
-from weft.tile.distribution import Bit, Distribution, first_of
+from weft.tile.distribution import LANE_BITS, Bit, Distribution, bits_of, first_of
 from weft.tile.registers import halves, joined, picked, pieces
 
-__all__ = ["distributed", "within_threads"]
+__all__ = ["distributed", "in_vectors", "within_threads"]
 
 _LINE = 16
 """Bytes by which rows in shared memory are apart from a multiple of all banks."""
@@ -43,6 +44,38 @@ def distributed(source: Distribution, values: Any, to: Distribution) -> Any:
 def within_threads(source: Distribution, to: Distribution) -> bool:
     """Whether each thread has what it would hold in another distribution."""
     return _selections(source, _without(to, source)) is not None
+
+
+def in_vectors(distribution: Distribution, values: Any, axis: int, width: int) -> tuple[Distribution, Any]:
+    """The elements held so that ``width`` neighbours along an axis are in one thread, if lanes can do that.
+
+    What lanes of a warp hold of the neighbours is swapped for what they hold of others, by shuffles: a step
+    of a transposition for each bit.
+    """
+    registers, threads = list(distribution.registers), list(distribution.threads)
+    wanted = [(axis, bit) for bit in range(bits_of(width))]
+    for bit in wanted:
+        if bit in registers:
+            continue
+        other = next((own for own in registers if own[0] == axis and own not in wanted), None)
+        if other is None or bit not in threads[:LANE_BITS]:
+            return distribution, values
+        lane, place = threads.index(bit), registers.index(other)
+        values = _swapped(values, place, lane)
+        del registers[place]
+        registers.append(bit)
+        threads[lane] = other
+    order = [*wanted, *[own for own in registers if own not in wanted]]
+    to = Distribution(distribution.shape, tuple(order), tuple(threads))
+    return to, picked(values, _places(tuple(registers), to))
+
+
+def _swapped(values: Any, place: int, lane: int) -> Any:
+    """A bit of registers' numbers for one of lanes': it is the highest then."""
+    clear, set_ = halves(values, place)
+    upper = (thread_idx.x >> lane & 1) != 0
+    other = warp.shuffle_xor(upper.select(clear, set_), 1 << lane)
+    return upper.select(other, clear).join(upper.select(set_, other))
 
 
 def _without(to: Distribution, source: Distribution) -> Distribution:

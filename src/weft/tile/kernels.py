@@ -25,6 +25,10 @@ class TileKernel(Kernel[P]):
         self.threads = threads
         """The threads of a block."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        made = super().__reduce__()
+        return made if made[0] is not type(self) else (TileKernel, (self.plain, self.threads))
+
     def bind(self, **values: Any) -> Kernel[P]:
         """The kernel with compile-time parameters given."""
         return TileKernel(self.plain.bind(**values), self.threads)

@@ -9,11 +9,13 @@ from weft.lang.decorators import func
 from weft.lang.number import number_class
 from weft.layout.tensor.access import modes
 from weft.layout.tensor.iterator import LayoutTensorIter
-from weft.tile.cores import by_warpgroups, ended
+from weft.tile.bulk import rounds_by_hardware
+from weft.tile.cores import by_warpgroups
 from weft.tile.distribution import sums_of
 from weft.tile.making import block_threads
-from weft.tile.pipeline import Staging
+from weft.tile.pipeline import Staging, shapes_of
 from weft.tile.products import checked_pair, dot, sums_type, takes_warpgroups
+from weft.tile.running import ended
 from weft.tile.shapes import checked
 from weft.tile.staged import Staged
 from weft.tile.tile import Tile
@@ -46,32 +48,37 @@ def matmul(
     Returns:
         the m x n sums.
     """
-    return _summed(
-        left, right, stages=stages, turned=(bool(transpose_a), bool(transpose_b)), precision=precision
-    )
+    turned = bool(transpose_a), bool(transpose_b)
+    rounds = rounds_by_hardware((left, right), shapes_of((left, right)))
+    return _summed(left, right, rounds, stages=stages, turned=turned, precision=precision)
 
 
 @func
 def _summed(
     left: Any,
     right: Any,
+    rounds: Any,
     *,
     stages: Comptime[int],
     turned: Comptime[tuple[bool, bool]],
     precision: Comptime[Any],
 ) -> Any:
-    sums, runs = _begun(left, right, turned, stages)
-    for x, y in Staging((left, right), stages, int(runs)):
+    sums, runs = _begun(left, right, turned, stages, precision)
+    for x, y in Staging((left, right), stages, int(runs), rounds):
         sums = _added(_turned(x, turned[0]), _turned(y, turned[1]), sums, runs, precision)
-    return Tile[Any](sums.distribution, ended(sums.values, sums.distribution)) if runs else sums
+    return Tile[Any](sums.distribution, ended(sums.values, sums.shape[1])) if runs else sums
 
 
-def _begun(left: Any, right: Any, turned: tuple[bool, bool], stages: int) -> tuple[Tile[Any], bool]:
+def _begun(
+    left: Any, right: Any, turned: tuple[bool, bool], stages: int, precision: Any
+) -> tuple[Tile[Any], bool]:
     """No sums yet, and whether products run on while the next round begins."""
     one, other = (_like(side.get(), way) for side, way in zip((left, right), turned, strict=True))
     kind = sums_type(one.dtype)
     to = sums_of(checked_pair(one, other), block_threads(), kind.itemsize)
-    return Tile(to, number_class(kind, to.count)(0)), stages > 2 and takes_warpgroups(one, other, to)
+    return Tile(to, number_class(kind, to.count)(0)), stages > 2 and takes_warpgroups(
+        one, other, to, precision
+    )
 
 
 def _like(tensor: Any, turned: bool) -> Staged[Any]:
@@ -86,4 +93,4 @@ def _turned(x: Staged[Any], turned: bool) -> Staged[Any]:
 def _added(x: Any, y: Any, sums: Tile[Any], runs: bool, precision: Any) -> Tile[Any]:
     if not runs:
         return dot(x, y, sums, precision=precision)
-    return Tile(sums.distribution, by_warpgroups(x, y, sums.values, sums.distribution, waits=False))
+    return Tile(sums.distribution, by_warpgroups(x, y, sums.values, sums.distribution, 1)[0])

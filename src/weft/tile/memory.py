@@ -18,6 +18,7 @@ from weft.layout.algebra.values import is_static
 from weft.layout.tensor.access import modes
 from weft.layout.tensor.edge import absent
 from weft.tile.distribution import Distribution, Shape, blocked, first_of
+from weft.tile.exchange import in_vectors
 from weft.tile.making import block_threads
 from weft.tile.registers import joined, lane, pieces
 from weft.tile.shapes import checked
@@ -102,7 +103,11 @@ def store(tensor: LayoutTensor[Any], at: Any, value: Any = None) -> None:
             f"a tile of {given.shape} elements is not stored to one of {extents}",
             hint="give both the same extents; .reshape(...) and .T change a tile's",
         )
-    _store(found, given.cast(found.dtype) if given.dtype != found.dtype else given)
+    given = given.cast(found.dtype) if given.dtype != found.dtype else given
+    width = _WIDEST // found.dtype.itemsize
+    if _unit(found, _axis(found)) and given.distribution.vector(_axis(found)) < width:
+        given = Tile[Any](*in_vectors(given.distribution, given.values, _axis(found), width))
+    _store(found, given)
 
 
 def gather(
@@ -212,6 +217,12 @@ def _axis(tensor: LayoutTensor[Any]) -> int:
     ones = [n for n, stride in enumerate(strides) if is_static(stride) and stride == 1]
     longest = [n for n in ones if tensor.layout.shape == 1 or _extent(tensor, n) > 1]
     return (longest or ones or [len(strides) - 1])[-1]
+
+
+def _unit(tensor: LayoutTensor[Any], axis: int) -> bool:
+    """Whether neighbours along an axis are neighbours in memory."""
+    stride = [stride for _, stride in modes(tensor.layout)][axis]
+    return is_static(stride) and stride == 1
 
 
 def _extent(tensor: LayoutTensor[Any], axis: int) -> int:

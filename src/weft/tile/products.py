@@ -16,11 +16,12 @@ from weft.lang.machine import threads_are_loops
 from weft.lang.number import number_class
 from weft.lang.scalars import Float32, Int, Int32
 from weft.layout import LayoutTensor
-from weft.tile.cores import by_warpgroups, by_warps
+from weft.tile.cores import STEP, by_warpgroups, by_warps
 from weft.tile.distribution import Distribution, sums_of
 from weft.tile.lanes import by_lanes
 from weft.tile.making import block_threads
 from weft.tile.memory import load
+from weft.tile.running import Running
 from weft.tile.staged import LINE, Staged, staged
 from weft.tile.tile import Tile
 
@@ -28,8 +29,7 @@ __all__ = ["checked_pair", "dot", "sums_type", "takes_warpgroups"]
 
 Operand = Tile[Any] | Staged[Any] | LayoutTensor[Any]
 _HALVES = ("float16", "bfloat16")
-_DEEP = 64
-"""Elements of 16 bits along k that ``wgmma`` takes at once."""
+_EIGHTS = ("int8", "uint8", "float8_e4m3fn", "float8_e5m2")
 
 
 def dot(
@@ -41,10 +41,14 @@ def dot(
 ) -> Tile[Any]:
     """The product of two matrices, ``a @ b``, added to ``acc``.
 
-    Float16 and BFloat16 go to tensor cores: by ``wgmma`` on sm_90 where both are in shared memory (``a`` may
-    be in registers) and there are whole warpgroups, by ``mma.sync`` elsewhere. Their products are exact, and
-    their sums Float32. Float32 is exact too unless ``precision="tf32"``, which rounds factors to 11 bits.
-    Integers of up to 32 bits have sums of Int32, Float64 of Float64.
+    Numbers of 16 and 8 bits go to tensor cores: by ``wgmma`` on sm_90 where both are in shared memory (``a``
+    may be in registers) and there are whole warpgroups, by ``mma.sync`` elsewhere. Numbers of 8 bits, and
+    tf32, do so by ``wgmma`` where both lie along k: ``b`` as n x k, turned by ``.T``. Floats of 16 and 8 bits
+    have exact products and sums of Float32. Float32 is exact too unless ``precision="tf32"``, which takes 11
+    bits of each factor. Integers of up to 32 bits have sums of Int32, Float64 of Float64.
+
+    A product by ``wgmma`` runs on beside what follows, until its result is read: the code between is
+    computed meanwhile. A variable that a loop carries is read where it is assigned.
 
     Args:
         a: an m x k tile, what ``pipeline`` gave, or a tensor that is a tile.
@@ -64,11 +68,16 @@ def dot(
     if acc is not None and (acc.shape != (m, n) or acc.dtype != kind):
         refuse(
             "tile-shape",
-            f"sums of {acc.shape} {acc.dtype} are not those of this product",
+            f"this product has sums of {(m, n)} {kind}, not of {acc.shape} {acc.dtype}",
             hint=f"write tile.zeros(({m}, {n}), {number_class(kind).__name__})",
         )
     to = sums_of((m, n), block_threads(), kind.itemsize)
-    sums = number_class(kind, to.count)(0) if acc is None else acc.distributed(to).values
+    if acc is None:
+        sums = number_class(kind, to.count)(0)
+    elif acc.running is not None and acc.distribution == to:
+        sums = acc.running.further()
+    else:
+        sums = acc.distributed(to).values
     made = Tile[Any](to, _multiplied(left, right, sums, to, precision))
     return made if acc is None or acc.distribution == to else made.distributed(acc)
 
@@ -111,36 +120,45 @@ def _operand(x: Operand) -> Any:
 
 
 def _multiplied(left: Any, right: Any, sums: Any, to: Distribution, precision: str) -> Any:
-    (m, n), k, name = to.shape, left.shape[1], left.dtype.name
-    slab = 16 if name in _HALVES else 8
-    cores = name in _HALVES or (name == "float32" and precision == "tf32")
-    if not (cores and m >= 16 and n >= 16 and k >= slab and _have_cores()):
+    (m, n), k = to.shape, left.shape[1]
+    have = _have_cores(left.dtype, precision)
+    if not (have and m >= 16 and n >= 16 and k >= STEP // left.dtype.itemsize):
         return by_lanes(_in_memory(left), _in_memory(right), sums, to)
     if isinstance(right, Tile):
         right = staged(cast("Tile[Any]", right))
-    if takes_warpgroups(left, right, to):
-        return by_warpgroups(left, right, sums, to)
+    if takes_warpgroups(left, right, to, precision):
+        made, groups = by_warpgroups(left, right, sums, to)
+        return Running(made, n, groups, {getattr(left, "ring", 0), right.ring})
     return by_warps(left, right, sums, to)
 
 
-def _have_cores() -> bool:
-    return threads_are_loops() or current_target().supports(Feature.MMA)
+def _have_cores(dtype: DType, precision: str) -> bool:
+    """Whether tensor cores multiply numbers of a type."""
+    known = (
+        dtype.name in _HALVES or dtype.name in _EIGHTS or (dtype.name == "float32" and precision == "tf32")
+    )
+    feature = Feature.MMA_FP8 if dtype.bits == 8 and dtype.is_float else Feature.MMA
+    return known and (threads_are_loops() or current_target().supports(feature))
 
 
 def _in_memory(x: Any) -> Staged[Any]:
     return staged(cast("Tile[Any]", x)) if isinstance(x, Tile) else x
 
 
-def takes_warpgroups(left: Any, right: Any, to: Distribution) -> bool:
-    """Whether ``wgmma`` multiplies these."""
-    if threads_are_loops() or not current_target().supports(Feature.WGMMA) or left.dtype.name not in _HALVES:
+def takes_warpgroups(left: Any, right: Any, to: Distribution, precision: str) -> bool:
+    """Whether ``wgmma`` multiplies these: other types than of 16 bits where both lie along k."""
+    target, size = current_target(), left.dtype.itemsize
+    if threads_are_loops() or not target.supports(Feature.WGMMA) or not _have_cores(left.dtype, precision):
         return False
-    (m, n), k = to.shape, left.shape[1]
+    (m, n), k, deep = to.shape, left.shape[1], LINE // size
     across = [found for found in to.threads if found is None or (found[0] == 1 and found[1] > 2)]
     if m < 64 or len(to.threads) < 7 or n > 256 or across:
         return False
-    if isinstance(left, Tile):
-        return right.turned is False or k % _DEEP == 0
-    fits = k % _DEEP == 0 and (not left.turned or k == _DEEP)
-    wide = right.rows[1] * right.dtype.itemsize >= LINE
-    return fits and wide and (right.turned or k == _DEEP)
+    held = isinstance(left, Tile)
+    if size != 2 and not (right.turned and k % deep == 0 and (held or not left.turned)):
+        return False
+    if right.rows[1] * size < LINE:  # what it reads has whole lines
+        return False
+    if held:
+        return right.turned is False or k % deep == 0
+    return k % deep == 0 and (not left.turned or k == deep) and (right.turned or k == deep)

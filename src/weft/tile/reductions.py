@@ -11,6 +11,7 @@ from weft.gpu.indices import thread_idx
 from weft.gpu.sync import barrier
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
+from weft.lang.elaboration import current
 from weft.lang.generic import written
 from weft.lang.pointer import AddressSpace
 from weft.lang.scalars import Int32
@@ -75,6 +76,8 @@ def _along(
             clear, set_ = zip(*[halves(each, bit) for each in values], strict=True)
             values = combine(clear, set_)
             del registers[bit]
+    b = current()
+    b.reduced.append((b.region, values[0]))  # of each thread
     across: list[int] = []
     for bit, found in enumerate(distribution.threads):
         if found is None or found[0] != axis:

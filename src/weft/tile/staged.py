@@ -24,6 +24,7 @@ from weft.memory import stack_allocation
 from weft.record import record
 from weft.tile.distribution import Distribution, Shape, first_of
 from weft.tile.registers import joined, pieces
+from weft.tile.running import settle
 from weft.tile.tile import Tile
 
 __all__ = ["LINE", "Staged", "place", "staged"]
@@ -59,16 +60,18 @@ def place(shape: Shape, itemsize: int, row: Any, column: Any) -> Any:
 class Staged(Generic[T]):
     """A matrix in the block's shared memory, an operand of ``weft.tile.dot``; what ``pipeline`` gives."""
 
-    __slots__ = ("pointer", "rows", "turned")
+    __slots__ = ("pointer", "ring", "rows", "turned")
 
-    def __init__(self, pointer: Pointer[T], rows: Shape, turned: bool = False) -> None:
+    def __init__(self, pointer: Pointer[T], rows: Shape, turned: bool = False, ring: int = 0) -> None:
         self.pointer = pointer
         self.rows = rows
         """Extents as the rows lie in memory."""
         self.turned = turned
+        self.ring = ring
+        """Which memory it lies in that others take after it; 0 for none."""
 
     def __weft_spec__(self) -> Spec:
-        return StagedSpec(Staged, spec_of(self.pointer), self.rows, self.turned)
+        return StagedSpec(Staged, spec_of(self.pointer), self.rows, self.turned, self.ring)
 
     def __weft_leaves__(self) -> list[Any]:
         return leaves_of(self.pointer)
@@ -86,7 +89,7 @@ class Staged(Generic[T]):
     @property
     def T(self) -> Staged[T]:
         """The matrix with its axes the other way round; nothing moves."""
-        return Staged(self.pointer, self.rows, not self.turned)
+        return Staged(self.pointer, self.rows, not self.turned, self.ring)
 
     def at(self, row: Any, column: Any) -> Pointer[T]:
         """The address of an element."""
@@ -96,11 +99,11 @@ class Staged(Generic[T]):
 
     def read(self, distribution: Distribution, row: int = 0, column: int = 0) -> Any:
         """A thread's elements of the part that begins at a row and a column."""
-        first = distribution.of_thread()
-        every = [distribution.of_register(n) for n in range(distribution.count)]
-        return joined(
-            [self.at(row + first[0] + more[0], column + first[1] + more[1]).load(0) for more in every]
-        )
+        first, size = distribution.of_thread(), self.dtype.itemsize
+        width = min(distribution.vector(0 if self.turned else 1), max(1, CHUNK // size))
+        every = [distribution.of_register(n) for n in range(0, distribution.count, width)]
+        places = [self.at(row + first[0] + more[0], column + first[1] + more[1]) for more in every]
+        return joined([place.load(0, width=width, alignment=width * size) for place in places])
 
     def tile(self) -> Tile[T]:
         """The elements in registers."""
@@ -137,6 +140,7 @@ class StagedSpec:
     pointer: Spec
     rows: Shape
     turned: bool
+    ring: int
 
     def leaves(self) -> Sequence[Leaf]:
         """The address."""
@@ -144,7 +148,7 @@ class StagedSpec:
 
     def build(self, leaves: Sequence[Any]) -> Any:
         """The matrix, from its address."""
-        return self.cls(self.pointer.build(leaves), self.rows, self.turned)
+        return self.cls(self.pointer.build(leaves), self.rows, self.turned, self.ring)
 
     def describe(self) -> str:
         """How a message names it."""
@@ -156,25 +160,22 @@ def staged(tile: Tile[Any]) -> Staged[Any]:
 
     All threads of the block come here. A line that runs again, in a loop say, writes to the same memory.
     """
-    return Staged(_stored(tile.values, distribution=tile.distribution), tile.shape)
+    rows, columns = tile.shape
+    memory = stack_allocation(
+        written(tile.dtype), rows * columns, address_space=AddressSpace.SHARED, alignment=1024
+    )
+    _store(memory, tile.values, distribution=tile.distribution)
+    return Staged(memory, tile.shape)
 
 
 @func
-def _stored(values: Any, *, distribution: Comptime[Distribution]) -> Any:
-    memory = _memory(values, distribution)
+def _store(memory: Any, values: Any, *, distribution: Comptime[Distribution]) -> None:
+    settle()
     barrier()  # what was there before has been read
     if first_of(distribution.replicas):
         _fill(memory, values, distribution)
     fence()
     barrier()
-    return memory
-
-
-def _memory(values: Any, distribution: Distribution) -> Any:
-    rows, columns = distribution.shape
-    return stack_allocation(
-        written(values.dtype), rows * columns, address_space=AddressSpace.SHARED, alignment=1024
-    )
 
 
 def _fill(memory: Any, values: Any, distribution: Distribution) -> None:

@@ -15,6 +15,7 @@ from weft.record import record
 from weft.tile.distribution import Distribution, Shape, blocked
 from weft.tile.exchange import distributed
 from weft.tile.registers import each_lane
+from weft.tile.running import Running
 
 __all__ = ["Tile"]
 
@@ -34,26 +35,35 @@ class Tile(Generic[T]):
 
     Attributes:
         distribution: which thread holds what.
-        values: this thread's elements, a number or a vector.
     """
 
-    __slots__ = ("distribution", "values")
+    __slots__ = ("_values", "distribution")
     distribution: Distribution
-    values: Any
 
     def __init__(self, distribution: Distribution, values: Any) -> None:
         self.distribution = distribution
-        self.values = values
+        self._values = values
+
+    @property
+    def values(self) -> Any:
+        """This thread's elements, a number or a vector; of a product that still runs, when it has ended."""
+        return self._values.ended() if isinstance(self._values, Running) else self._values
+
+    @property
+    def running(self) -> Running | None:
+        """The product whose sums these are, if nobody may have waited for it."""
+        return self._values if isinstance(self._values, Running) else None
 
     # -- as the language takes it ---------------------------------------------------------------
     def __weft_spec__(self) -> Spec:
-        return TileSpec(Tile, self.distribution, self.values.dtype)
+        return TileSpec(Tile, self.distribution, self._values.dtype)
 
     def __weft_leaves__(self) -> list[Any]:
         return leaves_of(self.values)
 
     def __weft_carried__(self) -> Tile[T]:
-        return Tile(self.distribution, self.values.of(leaves_of(self.values)[0]))
+        values = self.values
+        return Tile(self.distribution, values.of(leaves_of(values)[0]))
 
     def __weft_elements__(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
         return together(function, *operands)
@@ -67,7 +77,7 @@ class Tile(Generic[T]):
     @property
     def dtype(self) -> DType:
         """The elements' type."""
-        return self.values.dtype
+        return self._values.dtype
 
     @property
     def element_type(self) -> type[T]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from weft.abi.artifact import Site
+from weft.abi.artifact import AskedTiles, Site
 from weft.compiler.frontend.nonlocals import SharedSpec
 from weft.compiler.ir.core import Function, Global, Module, Op, Value
 from weft.compiler.source.definition import Definition
@@ -50,6 +50,8 @@ class Draft:
     literals: tuple[DType | None, ...] = ()
     """What those of its parameters that are given literals have met."""
     uses: set[str] = field(default_factory=set[str])
+    tiles: dict[AskedTiles, Value] = field(default_factory=dict[AskedTiles, Value])
+    """Which its launch is to describe, and the argument that says where."""
     dynamic_shared: int = 0
     max_threads: int = 0
     """Of a block; 0: any number."""

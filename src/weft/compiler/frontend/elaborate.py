@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from weft.abi.artifact import AssertSite, Piece, Site
+from weft.abi.artifact import AskedTiles, AssertSite, Piece, Site
 from weft.compiler.frontend.closures import Captures, Closure, containers, entry, given, literals_in
 from weft.compiler.frontend.containers import Held, captured, check, restored
 from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
@@ -129,6 +129,29 @@ class Elaborator:
         draft = self.under_way[-1]
         if _staging().live:
             draft.dynamic_shared = max(draft.dynamic_shared, nbytes)
+
+    def describe_tiles(
+        self,
+        memory: Value,
+        extents: tuple[int, ...],
+        strides: tuple[int, ...],
+        box: tuple[int, ...],
+        swizzle: int,
+    ) -> Value | None:
+        """Where the launch describes tiles of an argument, of which the code at hand has the address.
+
+        None where ``memory`` is no argument of the kernel, or other code than the kernel's own asks; and in
+        checked kernels, whose accesses are all to be seen.
+        """
+        draft = self.under_way[-1]
+        function = draft.function
+        if self.checked or not function.kernel or function.over_rank or memory not in function.args:
+            return None
+        asked = AskedTiles(function.args.index(memory), extents, strides, box, swizzle)
+        if asked not in draft.tiles:
+            draft.tiles[asked] = Value(pointer(AddressSpace.GLOBAL), None, f"tiles{len(draft.tiles)}")
+            function.args.append(draft.tiles[asked])
+        return draft.tiles[asked]
 
     def note_bounds(self, threads: int, blocks: int) -> None:
         """A block that runs the code at hand has at most so many threads, and so many of them fit at once."""

@@ -97,13 +97,18 @@ def on_device(value: Any) -> bool:
     return isinstance(value, (Items, Range)) or hasattr(cast("type[Any]", type(value)), "__weft_loop__")
 
 
-def items_of(value: Any) -> Items | None:
-    """What a loop of the device runs over; None of what is known at compile time only."""
+def items_of(value: Any, *, whole: bool = False) -> Items | None:
+    """What a loop of the device runs over; None of what is known at compile time only.
+
+    ``whole`` says that the loop runs all its rounds, which some go by.
+    """
     if isinstance(value, Items):
         return value
     if isinstance(value, Range):
         return Items(value.length(), value.at)
-    made = getattr(cast("type[Any]", type(value)), "__weft_loop__", None)
+    kind = cast("type[Any]", type(value))
+    made = getattr(kind, "__weft_loop__", None)
+    made = getattr(kind, "__weft_whole_loop__", made) if whole else made
     return None if made is None else Items(*made(value))
 
 

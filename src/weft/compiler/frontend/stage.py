@@ -291,7 +291,8 @@ class _Stager(Places):
         out: list[ast.stmt] = [ast.Assign([var(items, True)], self.visit(node.iter))]
         out.extend(self._carry("carry_loop", items, node))
         body = [*self.store(node.target, var(item), node.target), *self.block(node.body)]
-        leaves = [ast.Constant(True)] if jumps else []
+        ends = jumps or has((n for s in node.body for n in walk(s)), ast.Return)
+        leaves = [ast.Constant(jumps), ast.Constant(not ends)] if ends else []
         out.append(ast.For(var(item, True), b_call("loop", var(items), *leaves), body, []))
         return [place(s, node.iter) for s in out]
 

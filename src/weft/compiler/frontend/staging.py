@@ -352,10 +352,10 @@ class Staging(Logic, Access):
             if not goes_on:
                 self.members.passed(known, not taken)
 
-    def loop(self, items: Any, leaves: bool = False) -> Iterator[Any]:
+    def loop(self, items: Any, leaves: bool = False, whole: bool = True) -> Iterator[Any]:
         """The iterations of a ``for``: one of the loop's body for a Range, else each item.
 
-        ``leaves`` says that a ``break`` may leave it.
+        ``leaves`` says that a ``break`` may leave it, ``whole`` that nothing does.
         """
         if isinstance(items, Generated) and items.late:
             containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
@@ -370,7 +370,7 @@ class Staging(Logic, Access):
                 items.spend()
             if isinstance(items, Range):
                 yield from self._counted(items, None)
-            elif (found := items_of(items)) is not None:
+            elif (found := items_of(items, whole=whole)) is not None:
                 yield from self._counted(Range(found.length), found.at)
             check(containers, "loop")
             return

@@ -45,7 +45,7 @@ class LayoutTensorIter(Generic[T]):
         6034.0
     """
 
-    __slots__ = ("_axis", "_circular", "_position", "_sizes", "_tensor")
+    __slots__ = ("axis", "circular", "position", "sizes", "tensor")
 
     def __init__(
         self,
@@ -55,33 +55,39 @@ class LayoutTensorIter(Generic[T]):
         axis: int,
         circular: bool,
     ) -> None:
-        self._tensor, self._sizes, self._axis, self._circular = tensor, sizes, axis, circular
-        self._position = position
+        self.tensor = tensor
+        self.sizes = sizes
+        """The extents of a tile."""
+        self.position = position
+        """Where it stands, counted in tiles."""
+        self.axis = axis
+        """Along which it walks."""
+        self.circular = circular
 
     def __weft_spec__(self) -> Spec:
-        parts = spec_of((self._tensor, *self._position))
-        return IteratorSpec(LayoutTensorIter, parts, self._sizes, self._axis, self._circular)
+        parts = spec_of((self.tensor, *self.position))
+        return IteratorSpec(LayoutTensorIter, parts, self.sizes, self.axis, self.circular)
 
     def __weft_leaves__(self) -> list[Any]:
-        return [leaf for part in (self._tensor, *self._position) for leaf in leaves_of(part)]
+        return [leaf for part in (self.tensor, *self.position) for leaf in leaves_of(part)]
 
     def __weft_carried__(self) -> LayoutTensorIter[T]:
         """As a variable that control flow assigns holds it: it may stand anywhere."""
-        tensor = self._tensor.__weft_carried__()
-        place = self._moved(Int(self._position[self._axis]))
-        return LayoutTensorIter(tensor, self._sizes, place, self._axis, self._circular)
+        tensor = self.tensor.__weft_carried__()
+        place = self._moved(Int(self.position[self.axis]))
+        return LayoutTensorIter(tensor, self.sizes, place, self.axis, self.circular)
 
     def _moved(self, to: Any) -> tuple[Any, ...]:
-        return (*self._position[: self._axis], to, *self._position[self._axis + 1 :])
+        return (*self.position[: self.axis], to, *self.position[self.axis + 1 :])
 
     def _count(self) -> Any:
-        return ceildiv(self._tensor.dim(self._axis), self._sizes[self._axis])
+        return ceildiv(self.tensor.dim(self.axis), self.sizes[self.axis])
 
     def __add__(self, steps: NumberLike) -> LayoutTensorIter[T]:
         """The iterator that stands so many tiles further on."""
-        to = add(self._position[self._axis], coordinate(steps))
-        to = mod(to, self._count()) if self._circular else to
-        return LayoutTensorIter(self._tensor, self._sizes, self._moved(to), self._axis, self._circular)
+        to = add(self.position[self.axis], coordinate(steps))
+        to = mod(to, self._count()) if self.circular else to
+        return LayoutTensorIter(self.tensor, self.sizes, self._moved(to), self.axis, self.circular)
 
     def next(self, steps: NumberLike = 1) -> LayoutTensorIter[T]:
         """``it + steps``, by Mojo's name."""
@@ -89,7 +95,7 @@ class LayoutTensorIter(Generic[T]):
 
     def get(self) -> LayoutTensor[T]:
         """The tile where it stands, ``masked`` as ``LayoutTensor.tile`` has it; empty behind the end."""
-        return self._tensor.tile[self._sizes](*self._position)
+        return self.tensor.tile[self.sizes](*self.position)
 
     def __getitem__(self, steps: NumberLike) -> LayoutTensor[T]:
         """The tile so many places further on."""
@@ -97,7 +103,7 @@ class LayoutTensorIter(Generic[T]):
 
     def __weft_loop__(self) -> tuple[Any, Callable[[Any], LayoutTensor[T]]]:
         count = self._count()
-        return count if self._circular else sub(count, self._position[self._axis]), self.__getitem__
+        return count if self.circular else sub(count, self.position[self.axis]), self.__getitem__
 
     def __iter__(self) -> Iterator[LayoutTensor[T]]:
         """The tiles from here to the end; of a circular one all of them once."""

@@ -31,7 +31,7 @@ def sliced(
         CompileError: the number of indices is not the rank, a step is not a positive int, or a mode is
             nested and not taken whole, or named by one number while vectors end in it.
     """
-    parts = _expanded(layout, parts)
+    parts = expanded(layout, parts)
     kept: list[tuple[IntTuple, IntTuple]] = []
     start: list[Any] = []
     origin: list[tuple[IntTuple, IntTuple]] = []
@@ -87,7 +87,12 @@ def _reach(extent: Scalar) -> Scalar:
     return extent + 1 if is_static(extent) else extent
 
 
-def _expanded(layout: Layout, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+def expanded(layout: Layout, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index or a slice for each mode.
+
+    Raises:
+        CompileError: there are more or fewer.
+    """
     dots = [n for n, part in enumerate(parts) if part is Ellipsis]
     if len(dots) == 1 and len(parts) - 1 <= layout.rank:
         whole = (slice(None),) * (layout.rank - len(parts) + 1)

@@ -25,6 +25,7 @@ from weft.layout.tensor.access import Element, Swizzled, coordinate, modes, perm
 from weft.layout.tensor.edge import Edges, inside, read_inside, write_inside
 from weft.layout.tensor.elementwise import Elementwise
 from weft.layout.tensor.host import array, check_storage, host_memory, text
+from weft.layout.tensor.origin import Origin, part_of
 from weft.layout.tensor.parts import Parts
 from weft.layout.tensor.slice import is_slice, sliced
 from weft.layout.tensor.spec import TensorSpec, run_time_leaves
@@ -77,7 +78,17 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     2.5 2.5 2.5 2.5 2.5 2.5
     """
 
-    __slots__ = ("_accepted", "alignment", "default", "edges", "element", "layout", "storage", "swizzled")
+    __slots__ = (
+        "_accepted",
+        "alignment",
+        "default",
+        "edges",
+        "element",
+        "layout",
+        "origin",
+        "storage",
+        "swizzled",
+    )
     if TYPE_CHECKING:  # a struct's field takes what a parameter takes
 
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
@@ -105,10 +116,12 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     """What is read where such a tile has no element."""
     swizzled: Swizzled | None
     """How a swizzle permutes offsets; ``layout`` says where elements would lie without it."""
+    origin: Origin | None
+    """In a kernel, which part of which other tensor it is, where indices have named it."""
 
     def __init__(self, storage: Any, layout: Layout | ComposedLayout, *, alignment: int = 0) -> None:
         self.element, self.edges, self.default, self._accepted = None, None, 0, None
-        self.swizzled = None
+        self.swizzled, self.origin = None, None
         whole = layout
         if isinstance(layout, ComposedLayout):
             if not isinstance(storage, Pointer) and not is_static(layout.offset):
@@ -146,7 +159,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         made: LayoutTensor[T] = object.__new__(cls)
         made.edges, made.default, made.swizzled = edges, default, swizzled
         made.storage, made.layout, made.alignment, made.element = storage, layout, alignment, element
-        made._accepted = None
+        made._accepted, made.origin = None, None
         return made
 
     def __eq__(self, other: object) -> Any:
@@ -512,7 +525,9 @@ class LayoutTensor(Elementwise[T], Parts[T]):
             self.layout, self.edges, self.element, parts, host=self._pointer is None
         )
         offset, alignment = self.place_in(origin, start)
-        return self.moved(offset, alignment, kept, edges, element)
+        made = self.moved(offset, alignment, kept, edges, element)
+        made.origin = part_of(self, parts)
+        return made
 
     def _run(self, index: tuple[Any, ...], width: int, alignment: int) -> tuple[Any, Element | None, int]:
         """Offset, element and alignment of ``width`` elements along the last mode."""
