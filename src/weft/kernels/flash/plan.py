@@ -18,7 +18,7 @@ _SHAPES = ((4, 8), (2, 4), (1, 4), (1, 2), (1, 1))
 _PART = 512
 """Keys of a part at least."""
 _WAVES = 2
-"""Blocks for each multiprocessor, for which keys are parted."""
+"""Blocks for each multiprocessor, for which keys are parted; of ``decoding_hopper`` one keeps it busy."""
 _FAR = 1 << 30
 """More keys than there are."""
 _CACHED = 32 << 20
@@ -96,7 +96,7 @@ class Attending:
     def _by_decoding(self) -> None:
         batch, heads, _, width = self.q.shape
         rows = gcd(self.k.shape[2], decoding.KEYS) if self.table is not None else decoding.KEYS
-        parts, part = self._parts(heads * batch, decoding.KEYS)
+        parts, part = self._parts(heads * batch, decoding.KEYS, waves=1)
         out, lse = self._targets(parts)
         self.op.launch(
             decoding.decoding_hopper,
@@ -137,9 +137,9 @@ class Attending:
         box = (1, 1, rows, hopper.LINE)
         return self.op.context.create_tma_tile(x.tensor(), box, swizzle=TensorMapSwizzle.SWIZZLE_128B)
 
-    def _parts(self, blocks: int, step: int) -> tuple[int, int]:
+    def _parts(self, blocks: int, step: int, waves: int = _WAVES) -> tuple[int, int]:
         """In how many parts the keys are done, and how many each has: all, if there are blocks enough."""
-        wanted = self.op.context.info.multiprocessors * _WAVES
+        wanted = self.op.context.info.multiprocessors * waves
         parts = min(max(1, wanted // blocks), max(1, self.keys // _PART))
         part = max(1, -(-self.keys // (parts * step))) * step
         return max(1, -(-self.keys // part)), part
