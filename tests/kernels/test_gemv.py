@@ -13,7 +13,7 @@ from placed_arrays import Array, found, placed
 from weft import LaunchError
 from weft.gpu.host import DeviceContext
 from weft.kernels import gemv, gemv_int4, gemv_int8, pack_int4, unpack_int4
-from weft.kernels.quantized import PARTS, by_tensor_cores
+from weft.kernels.quantized import NONE, PARTS, by_tensor_cores
 
 CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-14}
 
@@ -81,7 +81,7 @@ def test_four_bits(
 
 @pytest.mark.parametrize("dtype", ["e", "f"])
 def test_the_tensor_cores_way_runs_on_a_cpu_too(device: DeviceContext, dtype: str) -> None:
-    m, n, group, generator = 20, 512, 64, np.random.default_rng(5)
+    m, n, group, generator = 40, 512, 64, np.random.default_rng(5)
     q, x = generator.integers(0, 16, (m, n), dtype=np.uint8), generator.normal(size=n).astype(dtype)
     scales = generator.random((m, n // group), np.float32)
     zeros = generator.integers(0, 16, scales.shape, dtype=np.uint8)
@@ -89,8 +89,8 @@ def test_the_tensor_cores_way_runs_on_a_cpu_too(device: DeviceContext, dtype: st
     arrays = [
         v.storage for v in (packed, placed(device, scales), placed(device, zeros), placed(device, x), y)
     ]
-    options: Any = {"group": group, "shifted": True, "warps": 2, "ahead": 2, "resident": 1}
-    options |= {"grid_dim": 2, "block_dim": 64, "shared_mem_bytes": 2 * (n * PARTS[x.dtype.name] + 32)}
+    options: Any = {"group": group, "shifted": True, "warps": 2, "ahead": 2, "tall": 2, "resident": 1}
+    options |= {"grid_dim": 2, "block_dim": 64, "shared_mem_bytes": 2 * (n * PARTS[x.dtype.name] + NONE)}
     device.enqueue_function(by_tensor_cores, *arrays, m, n, **options)
     w = (q.astype(np.float64) - np.repeat(zeros, group, 1)) * np.repeat(scales.astype(np.float64), group, 1)
     check(y, w @ x, abs(w) @ abs(x), "f")

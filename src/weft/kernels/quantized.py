@@ -40,12 +40,16 @@ from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 from weft.targets import find_target
 
 A = TypeVar("A")
-_THREADS, _WARPS, _AHEAD, _RESIDENT = 256, 8, 2, 4
+_THREADS, _WARPS = 256, 8
+_FLAT, _TALL = (1, 2, 4), (2, 1, 2)
+"""Of few rows and of many: 16 rows of a warp, steps that it reads ahead, and blocks of a multiprocessor."""
 _SHARED = 96 * 1024
 """Bytes of shared memory that the parts of a vector take at most."""
 
 ROWS, COLUMNS, WORD = 16, 128, 8
 """Rows of a product; columns that a warp has at once; numbers in 32 bits."""
+NONE = 48
+"""Zeros behind the vector's parts: the last 32 are read where others read numbers, from other banks."""
 _LOW, _BASE = 0x000F000F, 0x43004300
 PARTS = {"bfloat16": 1, "float16": 2, "float32": 3}
 """How many BFloat16 have the sum that a number is."""
@@ -67,58 +71,62 @@ def by_tensor_cores(
     shifted: Comptime[bool],
     warps: Comptime[int],
     ahead: Comptime[int],
+    tall: Comptime[int],
     resident: Comptime[int],
 ):
-    """16 rows by a block, whose warps take 128 columns in turn; ``group`` columns have a scale."""
+    """``tall`` times 16 rows by a block; warps take 128 columns in turn; ``group`` have a scale."""
     launch_bounds(warps * warp.WARP_SIZE, resident)
     parts: int = PARTS[x.dtype.name]
-    values, lane = dynamic_shared_memory(BFloat16), lane_id()
+    values, lane, high = dynamic_shared_memory(BFloat16), lane_id(), 2 * tall
     t, g = lane % 4, lane // 4
-    rows = tuple([least(block_idx.x * ROWS + g + of, m - 1) for of in (0, WORD)])
+    rows = tuple([least(block_idx.x * (tall * ROWS) + g + of * WORD, m - 1) for of in range(high)])
     steps, groups = n // COLUMNS, n // group
     lines = tuple([packed.bitcast(UInt32) + (t * 4 + row * (n // WORD)) for row in rows])
     factors = tuple([scales + row * groups for row in rows])
     shifts = tuple([zeros + row * groups for row in rows])
-    words, given = stack_allocation(UInt32, 8 * ahead), stack_allocation(scales.element_type, 4 * ahead)
-    minus = stack_allocation(BFloat16, 2 * ahead)
+    words, given = (
+        stack_allocation(UInt32, 4 * high * ahead),
+        stack_allocation(scales.element_type, 2 * high * ahead),
+    )
+    minus = stack_allocation(BFloat16, high * ahead)
 
     def fetch(u: int, step: Any) -> None:
-        """Begin to read a step's words, scales and zeros of both rows."""
+        """Begin to read a step's words, scales and zeros of a lane's rows."""
         step = least(step, steps - 1)
-        for r in unroll(range(2)):
+        for r in unroll(range(high)):
             found = lines[r].load(step * ROWS, width=4, alignment=16, invariant=True)
             pair = _factors(factors[r], step, t, group)
             shift = BFloat16(MIDDLE)
             if shifted:
                 shift = shifts[r][(step * COLUMNS + t * 32) // group].cast(BFloat16)
-            minus[2 * u + r] = shift
+            minus[high * u + r] = shift
             for k in unroll(range(4)):
-                words[8 * u + 4 * r + k] = found[k]
+                words[4 * (high * u + r) + k] = found[k]
             for j in unroll(range(2)):
-                given[4 * u + 2 * r + j] = pair[j]
+                given[2 * (high * u + r) + j] = pair[j]
 
     for u in unroll(range(ahead)):
         fetch(u, warp_id() + u * warps)
-    _begin([words[i] for i in range(8 * ahead)])
-    for word in range(thread_idx.x, n // WORD, warps * warp.WARP_SIZE):
-        _prepare(values, x.load(word * WORD, width=WORD, alignment=16).cast(Float32), word, n, parts=parts)
-    if thread_idx.x < 32:
-        values[parts * n + thread_idx.x] = 0
+    _begin([words[i] for i in range(4 * high * ahead)])
+    _bring(values, x, n, parts=parts, threads=warps * warp.WARP_SIZE)
     barrier()
-    places = _places(t, g, n, parts)
-    first, second = Float32(0), Float32(0)
+    places, totals = _places(t, g, n, parts), tuple([Float32(0)] * high)
     for start in range(warp_id(), steps, warps * ahead):
         for u in unroll(range(ahead)):
             step = start + u * warps
             if step < steps:
-                own, scale = [words[8 * u + k] for k in range(8)], [given[4 * u + k] for k in range(4)]
-                less = [minus[2 * u + r] + BFloat16(128.0) for r in range(2)]
+                own = [words[4 * high * u + k] for k in range(4 * high)]
+                less = [minus[high * u + r] + BFloat16(128.0) for r in range(high)]
                 sums = _product(own, less, values, places, step)
-                for j in unroll(range(2)):
-                    first = fma(scale[j].cast(Float32), sums[j], first)
-                    second = fma(scale[2 + j].cast(Float32), sums[2 + j], second)
+                scale = [given[2 * high * u + k].cast(Float32) for k in range(2 * high)]
+                totals = tuple(
+                    [
+                        fma(scale[2 * r + 1], sums[2 * r + 1], fma(scale[2 * r], sums[2 * r], totals[r]))
+                        for r in range(high)
+                    ]
+                )
                 fetch(u, step + ahead * warps)  # into the same registers, which a copy would wait for
-    _finish(y, warp.sum(first, width=4), warp.sum(second, width=4), m, warps=warps)
+    _finish(y, tuple([warp.sum(total, width=4) for total in totals]), m, warps=warps)
 
 
 def _begin(loaded: list[Any]) -> None:
@@ -144,40 +152,58 @@ def _places(t: Any, g: Any, n: Any, parts: int) -> tuple[tuple[Any, Any], ...]:
     for turn in range((parts + 1) // 2):
         part = 2 * turn + g // 4
         there = (g % 4 == t) & (part < parts)
-        at = there.select(part * n + t * 32, parts * n)
+        at = there.select(part * n + t * 32, parts * n + NONE - 32)
         found.append((at.cast(UInt32), there.select(Int(COLUMNS), Int(0)).cast(UInt32)))
     return tuple(found)
 
 
-def _product(own: list[Any], less: list[Any], values: Any, places: Any, step: Any) -> Any:
-    """Sums of 16 rows and a step's columns: those of a segment in a column of the result."""
-    sums: Any = Float32.splat(4, 0.0)
+def _product(own: list[Any], less: list[Any], values: Any, places: Any, step: Any) -> list[Any]:
+    """Sums of a lane's rows and a step's columns: those of a segment in a column of the result."""
+    sums = [Float32.splat(4, 0.0) for _ in less[::2]]
     minus = [BFloat16.splat(2, x) for x in less]
     for k in range(4):
-        top, low = _numbers(own[k], minus[0]), _numbers(own[4 + k], minus[1])
+        numbers = [_numbers(own[4 * r + k], x) for r, x in enumerate(minus)]
         for at, go in places:
             right = values.load(at + step.cast(UInt32) * go + UInt32(k * WORD), width=8, alignment=16)
-            for h in range(2):
-                left = _joined([top[2 * h], low[2 * h], top[2 * h + 1], low[2 * h + 1]])
-                sums = mma(left, _joined([right], 4 * h, 4), sums)
-    return sums
+            for i, (top, low) in enumerate(zip(numbers[::2], numbers[1::2], strict=True)):
+                for h in range(2):
+                    left = _joined([top[2 * h], low[2 * h], top[2 * h + 1], low[2 * h + 1]])
+                    sums[i] = mma(left, _joined([right], 4 * h, 4), sums[i])
+    return [result[j] for result in sums for j in range(4)]
 
 
 @func
-def _finish(y: Any, first: Any, second: Any, m: Int, *, warps: Comptime[int]) -> None:
-    """Add up what a block's warps have, and write it."""
-    totals = stack_allocation(Float32, warps * ROWS, address_space=AddressSpace.SHARED)
+def _finish(y: Any, found: Any, m: Int, *, warps: Comptime[int]) -> None:
+    """Add up what a block's warps have of each row, and write it."""
+    high = len(found) * WORD
+    totals = stack_allocation(Float32, warps * high, address_space=AddressSpace.SHARED)
     t, g = lane_id() % 4, lane_id() // 4
     if t == 0:
-        totals[warp_id() * ROWS + g] = first
-        totals[warp_id() * ROWS + WORD + g] = second
+        for r in unroll(range(len(found))):
+            totals[warp_id() * high + r * WORD + g] = found[r]
     barrier()
-    row = block_idx.x * ROWS + thread_idx.x
-    if thread_idx.x < ROWS and row < m:
+    row = block_idx.x * high + thread_idx.x
+    if thread_idx.x < high and row < m:
         total = totals[thread_idx.x]
         for w in unroll(range(1, warps)):
-            total += totals[w * ROWS + thread_idx.x]
+            total += totals[w * high + thread_idx.x]
         y[row] = total.cast(y.element_type)
+
+
+@func
+def _bring(
+    values: Pointer[BFloat16], x: Pointer[Any], n: Int, *, parts: Comptime[int], threads: Comptime[int]
+) -> None:
+    """The vector in shared memory, each number as a sum of BFloat16, and zeros behind it."""
+    words = n // WORD
+    for first in range(thread_idx.x, words, 4 * threads):
+        places = [least(first + k * threads, words - 1) * WORD for k in range(4)]  # all at once
+        held = [x.load(place, width=WORD, alignment=16) for place in places]
+        for k in unroll(range(4)):
+            if first + k * threads < words:
+                _prepare(values, held[k].cast(Float32), first + k * threads, n, parts=parts)
+    if thread_idx.x < NONE:
+        values[parts * n + thread_idx.x] = 0
 
 
 @func
@@ -403,10 +429,11 @@ def _launch(op: Operands, arrays: tuple[Operand, ...], m: int, n: int, group: in
         and matrix.lanes() == vector.lanes() * vector.dtype.itemsize == 16
     )
     if has_cores and parts and fits and 2 * n * parts <= _SHARED:
-        options: dict[str, Any] = {"group": group, "warps": _WARPS, "ahead": _AHEAD, "resident": _RESIDENT}
+        tall, ahead, resident = _FLAT if m < 2 * ROWS * op.context.info.multiprocessors else _TALL
         threads = _WARPS * warp.WARP_SIZE
-        options["shared_mem_bytes"] = 2 * (n * parts + 32)
-        op.launch(by_tensor_cores, -(-m // ROWS), threads, *arrays, m, n, shifted=shifted, **options)
+        options: dict[str, Any] = {"group": group, "warps": _WARPS, "ahead": ahead, "tall": tall}
+        options |= {"resident": resident, "shared_mem_bytes": 2 * (n * parts + NONE)}
+        op.launch(by_tensor_cores, -(-m // (tall * ROWS)), threads, *arrays, m, n, shifted=shifted, **options)
     else:
         span, warps = (1, 1) if op.threads_are_loops else (warp.WARP_SIZE, _WARPS)
         op.launch(
