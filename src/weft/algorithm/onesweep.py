@@ -131,6 +131,23 @@ def sum_digits(scratch: Pointer[Any], *, word: Comptime[Any], threads: Comptime[
             total += here
 
 
+@struct
+class Tile:
+    """Where a thread's elements lie in their row of ``n``: those of a warp follow each other."""
+
+    row: Int
+    start: Int
+    first: Int
+    n: Int
+    whole: Bool
+    """Whether the row does not end before the tile."""
+
+    def at(self, k: int) -> Any:
+        """The thread's element of a number; behind the end the last."""
+        place = self.first + k * warp.WARP_SIZE
+        return place if self.whole else least(place, self.n - 1)
+
+
 @kernel
 def spread_digits(
     src: Pointer[Any],
@@ -156,45 +173,36 @@ def spread_digits(
     place in its row ("places").
     """
     launch_bounds(threads, resident)
-    warps, span = threads // warp.WARP_SIZE, warp.WARP_SIZE
+    warps = threads // warp.WARP_SIZE
     known = Digits(scratch.bitcast(word), rows, n, tiles, number, Int(src.dtype.itemsize))
     pool = dynamic_shared_memory(UInt32, shared_bytes(src.dtype, src_values.dtype, threads, each) // 4)
-    masks, ranks, here = pool, pool + warps * DIGITS, pool.bitcast(src.element_type)
+    masks, ranks = pool, pool + warps * DIGITS
     begins = stack_allocation(word, DIGITS, address_space=AddressSpace.SHARED)
     taken, thread, shift = counter(known.words + number), thread_idx.x, (BITS * number).cast(UInt32)
-    row, tile = taken // tiles, taken % tiles
-    start, mine, mask = tile * (threads * each), ranks + warp_id() * DIGITS, masks + warp_id() * DIGITS
-    for d in unroll(range(0, DIGITS, span)):
-        mine[d + lane_id()] = 0
-        mask[d + lane_id()] = 0
-    warp.syncwarp()
-    first, whole = start + warp_id() * (span * each) + lane_id(), start + threads * each <= n
+    row, number_in_row = taken // tiles, taken % tiles
+    start, mine = number_in_row * (threads * each), ranks + warp_id() * DIGITS
+    _clear(mine, masks + warp_id() * DIGITS)
+    first = start + warp_id() * (warp.WARP_SIZE * each) + lane_id()
+    tile = Tile(row * n, start, first, n, start + threads * each <= n)
     keys, places = stack_allocation(src.element_type, each), stack_allocation(UInt32, each)
 
-    def at(k: int) -> Any:
-        """Where the thread's element lies: a warp's follow each other."""
-        return first + k * span if whole else least(first + k * span, n - 1)
-
     def digit(k: int) -> Any:
-        """Its digit; behind the end it is the greatest, which comes behind all there are."""
+        """An element's digit; behind the end it is the greatest, which comes behind all there are."""
         found = digit_of(keys[k], shift, descending)
-        return found if whole else (first + k * span < n).select(found, UInt32(DIGITS - 1))
+        return found if tile.whole else (first + k * warp.WARP_SIZE < n).select(found, UInt32(DIGITS - 1))
 
     for k in unroll(range(each)):
-        keys[k] = src[row * n + at(k)]
+        keys[k] = src[tile.row + tile.at(k)]
     for k in unroll(range(each)):
-        places[k] = _rank(mine, mask, digit(k))
+        places[k] = _rank(mine, masks + warp_id() * DIGITS, digit(k))
     barrier()
     count, posts = UInt32(0), known.posts(row) + thread
     if thread < DIGITS:
-        for w in unroll(range(warps)):
-            of_warp = ranks[w * DIGITS + thread]
-            ranks[w * DIGITS + thread] = count
-            count += of_warp
-        if not whole and thread == DIGITS - 1:  # of those behind the end nobody is told
+        count = _of_warps(ranks + thread, warps=warps)
+        if not tile.whole and thread == DIGITS - 1:  # of those behind the end nobody is told
             count -= (start + threads * each - n).cast(UInt32)
-        if tile > 0:
-            Atomic.store(posts + tile * DIGITS, count.cast(word) << STATES | word(PART))
+        if number_in_row > 0:
+            Atomic.store(posts + number_in_row * DIGITS, count.cast(word) << STATES | word(PART))
     begin = block.prefix_sum(count, exclusive=True)
     if thread < DIGITS:
         for w in unroll(range(warps)):
@@ -203,32 +211,69 @@ def spread_digits(
     for k in unroll(range(each)):
         places[k] += mine[digit(k)]
     barrier()
+    here = pool.bitcast(src.element_type)
     for k in unroll(range(each)):
         here[places[k]] = keys[k]
     if thread < DIGITS:
-        before = known.counts(row, number)[thread] if tile == 0 else _before(posts, tile)
-        Atomic.store(posts + tile * DIGITS, (before + count.cast(word)) << STATES | word(WHOLE))
+        before = known.counts(row, number)[thread] if number_in_row == 0 else _before(posts, number_in_row)
+        Atomic.store(posts + number_in_row * DIGITS, (before + count.cast(word)) << STATES | word(WHOLE))
         begins[thread] = before - begin.cast(word)
     barrier()
     goes = stack_allocation(word, each if values else 1)
     for k in unroll(range(each)):
         i = thread + k * threads
-        if whole or start + i < n:
+        if tile.whole or start + i < n:
             place = begins[digit_of(here[i], shift, descending)] + i.cast(word)
-            dst[row * n + place.cast(Int)] = here[i]
+            dst[tile.row + place.cast(Int)] = here[i]
             if values:
                 goes[k] = place
     if values:
-        there = pool.bitcast(src_values.element_type)
-        barrier()
-        for k in unroll(range(each)):
-            there[places[k]] = (
-                at(k).cast(there.element_type) if values == "places" else src_values[row * n + at(k)]
-            )
-        barrier()
-        for k in unroll(range(each)):
-            if whole or start + thread + k * threads < n:
-                dst_values[row * n + goes[k].cast(Int)] = there[thread + k * threads]
+        given = None if values == "places" else src_values
+        _spread_values(tile, given, dst_values, pool, places, goes, threads=threads, each=each)
+
+
+def _clear(ranks: Any, masks: Any) -> None:
+    """Let a warp have counted nothing."""
+    for d in range(0, DIGITS, warp.WARP_SIZE):
+        ranks[d + lane_id()] = 0
+        masks[d + lane_id()] = 0
+    warp.syncwarp()
+
+
+@func
+def _of_warps(counts: Pointer[UInt32], *, warps: Comptime[int]) -> UInt32:
+    """How many elements all warps have of a digit; each is told how many those before it have."""
+    count = UInt32(0)
+    for w in unroll(range(warps)):
+        of_warp = counts[w * DIGITS]
+        counts[w * DIGITS] = count
+        count += of_warp
+    return count
+
+
+@func
+def _spread_values(
+    tile: Tile,
+    src: Any,
+    dst: Any,
+    pool: Any,
+    places: Any,
+    goes: Any,
+    *,
+    threads: Comptime[int],
+    each: Comptime[int],
+) -> None:
+    """Bring what goes with a tile's keys, or their places in the row, to where these have gone."""
+    there = pool.bitcast(dst.element_type)
+    barrier()
+    for k in unroll(range(each)):
+        value = tile.at(k).cast(there.element_type) if src is None else src[tile.row + tile.at(k)]
+        there[places[k]] = value
+    barrier()
+    for k in unroll(range(each)):
+        i = thread_idx.x + k * threads
+        if tile.whole or tile.start + i < tile.n:
+            dst[tile.row + goes[k].cast(Int)] = there[i]
 
 
 def shared_bytes(key: DType, value: DType, threads: int, each: int) -> int:
