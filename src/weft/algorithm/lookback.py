@@ -3,10 +3,10 @@
 Each tile of a row posts what it has alone, and looks at what those before it have posted, so that a row is
 read once (Merrill, Garland: "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). Tiles take
 their number from a counter, so those that one waits for run already. Here the order in which values are
-combined is fixed by their places, so floats have the same sums each time: tiles form groups of 32. A warp
-reads what the tiles of its own group have, and beside it what the 32 groups before have; the groups' values
-are joined from the left, from whichever of them is known to be complete: ((P + G) + G) + G is the same sum
-wherever it is taken up.
+combined is fixed by their places, so floats have the same sums each time: tiles form groups of 32, for which
+the last of them posts. A warp reads what the tiles of its own group have, and beside it what the 32 groups
+before have; the groups' values are joined from the left, from whichever of them is known to be complete:
+((P + G) + G) + G is the same sum wherever it is taken up.
 
 What is posted is cut into words of 32 bits, each of which has its state beside it in one of 64, so
 neither order nor fences are needed: a value is there when all its words are in the same state.
@@ -81,34 +81,56 @@ def clear(scratch: Pointer[Any], n: Int):
 
 
 @func
+def tell(
+    function: Callable[..., Any], own: Any, tile: Int, tiles: Pointer[UInt64], groups: Pointer[UInt64]
+) -> None:
+    """Post what a tile has, by a warp; of the last of a group also what that has.
+
+    ``tile`` is its number in its row; ``tiles`` and ``groups`` are where those of the row post.
+    """
+    group, place = tile // GROUP, tile % GROUP
+    if lane_id() == 0:
+        post(tiles, tile, own, UInt32(PART))
+    if place == GROUP - 1:
+        total = of_group(function, own, tile, tiles)
+        if lane_id() == 0:
+            post(groups, group, function(total, own), (group == 0).select(UInt32(WHOLE), UInt32(PART)))
+
+
+@func
 def before_tile(
     function: Callable[..., Any], own: Any, tile: Int, tiles: Pointer[UInt64], groups: Pointer[UInt64]
 ) -> Any:
     """What all tiles before this of its row have, joined, in all lanes of a warp; ``own``: what this one has.
 
-    ``tile`` is its number in its row, not 0; ``tiles`` and ``groups`` are where those of the row post.
-    The first tile posts alone (``begin``).
+    ``tile`` is not 0, and others have been told of it (``tell``), whose parameters are these.
     """
     lane, kind = lane_id(), type_of(own)
     group, place = tile // GROUP, tile % GROUP
-    last = place == GROUP - 1
-    total = own
+    total, behind, ahead = own, group - 1 - lane, (own, UInt32(0))
+    if behind >= 0:  # on its way while the group's tiles are joined
+        ahead = peek(groups, behind, kind)
     if place > 0:
-        value, state = own, UInt32(PART)
-        if lane < place:
-            value, state = peek(tiles, group * GROUP + lane, kind)
-            while state == 0:
-                value, state = peek(tiles, group * GROUP + lane, kind)
-        warp.syncwarp()
-        total = warp.shuffle_idx(of_lanes(function, value), place - 1)
-    if last and lane == 0:
-        post(groups, group, function(total, own), (group == 0).select(UInt32(WHOLE), UInt32(PART)))
+        total = of_group(function, own, tile, tiles)
     if group > 0:
-        before = of_groups(function, own, group, groups)
-        if last and lane == 0:
+        before = of_groups(function, group, groups, ahead)
+        if place == GROUP - 1 and lane == 0:
             post(groups, group, function(before, function(total, own)), UInt32(WHOLE))
         total = function(before, total) if place > 0 else before
     return total
+
+
+@func
+def of_group(function: Callable[..., Any], own: Any, tile: Int, tiles: Pointer[UInt64]) -> Any:
+    """What the tiles before this of its group have, joined; there is one at least."""
+    lane, kind, place = lane_id(), type_of(own), tile % GROUP
+    value, state = own, UInt32(PART)
+    if lane < place:
+        value, state = peek(tiles, tile - place + lane, kind)
+        while state == 0:
+            value, state = peek(tiles, tile - place + lane, kind)
+    warp.syncwarp()
+    return warp.shuffle_idx(of_lanes(function, value), place - 1)
 
 
 def type_of(value: object) -> Any:
@@ -128,10 +150,10 @@ def of_lanes(function: Callable[..., Any], value: Any) -> Any:
 
 
 @func
-def of_groups(function: Callable[..., Any], own: Any, group: Int, groups: Pointer[UInt64]) -> Any:
-    """What all groups before this have, joined."""
-    lane, kind = lane_id(), type_of(own)
-    behind, value, state = group - 1 - lane, own, UInt32(0)
+def of_groups(function: Callable[..., Any], group: Int, groups: Pointer[UInt64], ahead: Any) -> Any:
+    """What all groups before this have, joined; ``ahead``: what the lane has seen already."""
+    value, state = ahead
+    behind, kind = group - 1 - lane_id(), type_of(value)
     first, waits = Int(0), Bool(True)
     while waits:
         if behind >= 0 and state != WHOLE:

@@ -12,237 +12,27 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, cast
 
-from weft.algorithm.lookback import (
-    PART,
-    WHOLE,
-    before_tile,
-    clear,
-    counter,
-    of_lanes,
-    peek,
-    post,
-    posts_of,
-    words,
-)
-from weft.atomic import Atomic
+from weft.algorithm.lookback import WHOLE, clear, counter, peek, post, posts_of, words
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
-from weft.gpu import (
-    barrier,
-    block_idx,
-    global_idx,
-    grid_dim,
-    lane_id,
-    launch_bounds,
-    thread_idx,
-    warp,
-    warp_id,
-)
+from weft.gpu import block_idx, global_idx, warp
 from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator, merged
 from weft.kernels.row_memory import begin
-from weft.lang import SIMD, Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel, unroll
+from weft.kernels.scan_tiles import SLOTS, WIDE, scan_tiles
+from weft.lang import Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel
 from weft.lang.number import number_class
 from weft.math import min as least
-from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 
 A = TypeVar("A")
 Word = Literal["add", "mul", "min", "max"]
-_THREADS, _RESIDENT, _WIDE = 512, 1024, 16
-"""Threads of a block, and of all blocks that are on a multiprocessor at once; bytes of the widest access."""
+_THREADS, _RESIDENT, _EACH = 512, 512, 128
+"""Threads of a block that scan, and of all blocks of a multiprocessor; bytes that each has of a tile."""
 _SHORT = 64
 """Elements of rows up to which a thread has one."""
 _MANY = 4096
 """Rows that lie across each other from which on a thread has one."""
 _CPU_TILE = 1 << 13
-
-
-@kernel
-def scan_tiles(
-    src: Pointer[Any],
-    src_steps: Any,
-    src_step: Int,
-    dst: Pointer[Any],
-    dst_steps: Any,
-    dst_step: Int,
-    scratch: Pointer[Any],
-    n: Int,
-    tiles: UInt32,
-    all_tiles: UInt32,
-    extents: Any,
-    init: Any,
-    *,
-    function: Comptime[Callable[..., Any]],
-    kind: Comptime[Any],
-    exclusive: Comptime[bool],
-    several: Comptime[bool],
-    threads: Comptime[int],
-    lanes: Comptime[int],
-    vectors: Comptime[int],
-    resident: Comptime[int],
-    wide: Comptime[tuple[bool, bool]],
-):
-    """Tiles of rows of ``n`` elements, each of which has ``tiles``: a block takes one after the other.
-
-    A warp's elements follow each other: ``vectors`` times its lanes read ``lanes`` each. A tile waits in
-    shared memory for what stands before it, while the block scans the next one and has the one after that on
-    its way. ``wide`` says of source and destination whether ``lanes`` elements are an aligned vector.
-    """
-    launch_bounds(threads, resident)
-    count, each, warps = vectors * lanes, threads * vectors * lanes, threads // warp.WARP_SIZE
-    lane, mine = lane_id(), dynamic_shared_memory(kind, 2 * each) + thread_idx.x
-    start = warp_id() * (warp.WARP_SIZE * count) + lane * lanes
-    turns = stack_allocation(UInt32, 1, address_space=AddressSpace.SHARED)
-    parts = stack_allocation(kind, warps, address_space=AddressSpace.SHARED)
-    found = stack_allocation(kind, 1, address_space=AddressSpace.SHARED)
-    values, number = stack_allocation(kind, count), block_idx.x.cast(UInt32)
-    if several:
-        if thread_idx.x == 0:
-            turns[0] = Atomic.fetch_add(scratch.bitcast(UInt32), 1)
-        barrier()
-        number = turns[0]
-        barrier()
-    if number < all_tiles:
-        source, at = begin(src, src_steps, Int(number // tiles), extents), Int(number % tiles) * each
-        _read(source, values, at, start, n, src_step, threads, vectors, lanes, wide[0])
-    slot, pending, last, before_warp, of_last = Int(0), Bool(False), number, kind(0), kind(0)
-    while (number < all_tiles) | pending:
-        runs, following, of_warps, of_tile = number < all_tiles, number, kind(0), kind(0)
-        if runs:
-            turn = UInt32(0)
-            if several and thread_idx.x == 0:
-                turn = Atomic.fetch_add(scratch.bitcast(UInt32), 1)
-            own, total = _of_warp(function, values, exclusive, vectors=vectors, lanes=lanes)
-            for k in unroll(range(count)):
-                mine[(slot * count + k) * threads] = own[k]
-            if lane == 0:
-                parts[warp_id()] = total
-            if several and thread_idx.x == 0:
-                turns[0] = turn
-        barrier()
-        if runs:
-            following = turns[0] if several else number + grid_dim.x.cast(UInt32)
-            of_warps = parts[0]
-            for w in range(1, warp_id()):
-                of_warps = function(of_warps, parts[w])
-            if several and warp_id() == 0:
-                of_tile = parts[0]
-                for w in unroll(range(1, warps)):
-                    of_tile = function(of_tile, parts[w])
-                if init is not None:
-                    of_tile = (number % tiles == 0).select(function(init, of_tile), of_tile)
-                if lane == 0:
-                    posts = _posts(scratch, number // tiles, tiles, kind)
-                    post(posts, Int(number % tiles), of_tile, UInt32(PART))
-            if following < all_tiles:
-                source, at = (
-                    begin(src, src_steps, Int(following // tiles), extents),
-                    Int(following % tiles) * each,
-                )
-                _read(source, values, at, start, n, src_step, threads, vectors, lanes, wide[0])
-        tile = Int(last % tiles)
-        if several and pending and warp_id() == 0 and tile > 0:
-            posts = _posts(scratch, last // tiles, tiles, kind)
-            before = before_tile(function, of_last, tile, posts, posts + Int(tiles) * words(kind))
-            if lane == 0:
-                found[0] = before
-        barrier()
-        if pending:
-            head, has = found[0], (tile > 0) if init is None else Bool(True)
-            if init is not None:
-                head = (tile == 0).select(init, head)
-            if warp_id() > 0:
-                head, has = has.select(function(head, before_warp), before_warp), Bool(True)
-            kept = [mine[((1 - slot) * count + k) * threads] for k in range(count)]
-            results = [has.select(function(head, value), value) for value in kept]
-            if exclusive:
-                results[0] = (lane == 0).select(head, results[0])
-            target = begin(dst, dst_steps, Int(last // tiles), extents)
-            made = tuple([result.cast(dst.element_type) for result in results])
-            _write(target, made, tile * each, start, n, dst_step, threads=threads, lanes=lanes, wide=wide[1])
-        slot, pending, last, before_warp, of_last = 1 - slot, runs, number, of_warps, of_tile
-        number = following
-
-
-def _posts(scratch: Any, row: Any, tiles: Any, kind: Any) -> Any:
-    """Where the tiles of a row post."""
-    return scratch.bitcast(UInt64) + (1 + Int(row) * (posts_of(Int(tiles)) * words(kind)))
-
-
-def _of_warp(
-    function: Any, values: Any, exclusive: bool, *, vectors: int, lanes: int
-) -> tuple[list[Any], Any]:
-    """A lane's results within its warp, and what that has in all; of exclusive ones the first is none."""
-    lane, results = lane_id(), list[Any]()
-    total: Any = None
-    for v in range(vectors):
-        run = [values[v * lanes]]
-        for k in range(v * lanes + 1, (v + 1) * lanes):
-            run.append(function(run[-1], values[k]))
-        through = of_lanes(function, run[-1])
-        before, last = warp.shuffle_up(through, 1), warp.shuffle_idx(through, warp.WARP_SIZE - 1)
-        if total is None:
-            made = [(lane > 0).select(function(before, value), value) for value in run]
-        else:
-            before = (lane > 0).select(function(total, before), total)
-            made = [function(before, value) for value in run]
-        results += [before, *made[:-1]] if exclusive else made
-        total = last if total is None else function(total, last)
-    return results, total
-
-
-@func
-def _write(
-    target: Pointer[Any],
-    results: Any,
-    begin: Int,
-    start: Int,
-    n: Int,
-    step: Int,
-    *,
-    threads: Comptime[int],
-    lanes: Comptime[int],
-    wide: Comptime[bool],
-) -> None:
-    """A lane's results in the tile at ``begin``, as far as the row goes."""
-    vectors, span = len(results) // lanes, warp.WARP_SIZE * lanes
-    if wide and begin + threads * len(results) <= n:
-        kind: Any = SIMD[target.element_type, lanes]
-        for v in unroll(range(vectors)):
-            value = kind(*results[v * lanes : (v + 1) * lanes])
-            target.store(begin + start + v * span, value, alignment=_WIDE)
-    else:
-        for v in unroll(range(vectors)):
-            for k in unroll(range(lanes)):
-                if begin + start + v * span + k < n:
-                    target[(begin + start + v * span + k) * step] = results[v * lanes + k]
-
-
-@func
-def _read(
-    source: Pointer[Any],
-    values: Any,
-    begin: Int,
-    start: Int,
-    n: Int,
-    step: Int,
-    threads: Comptime[int],
-    vectors: Comptime[int],
-    lanes: Comptime[int],
-    wide: Comptime[bool],
-) -> None:
-    """A lane's elements of the tile at ``begin``; behind the end of the row the last one, again."""
-    kind: Any = values.element_type
-    span = warp.WARP_SIZE * lanes
-    if wide and begin + threads * vectors * lanes <= n:
-        for v in unroll(range(vectors)):
-            vector = source.load(begin + start + v * span, width=lanes, alignment=_WIDE)
-            for k in unroll(range(lanes)):
-                values[v * lanes + k] = vector[k].cast(kind)
-    else:
-        for v in unroll(range(vectors)):
-            for k in unroll(range(lanes)):
-                values[v * lanes + k] = source[least(begin + start + v * span + k, n - 1) * step].cast(kind)
 
 
 @kernel
@@ -498,13 +288,16 @@ def _launch(
         counts: tuple[int, ...] = (n, tiles)
         grid, posted, found = number * tiles, tiles, cast("Any", scan_stretches)
     else:
-        lanes = min(_WIDE // source.dtype.itemsize, 8)
-        threads, vectors = _THREADS, max(1, 16 // lanes)
+        lanes = min(WIDE // source.dtype.itemsize, 8)
+        threads, vectors = _THREADS, max(1, _EACH // (lanes * max(4, named["kind"].dtype.itemsize)))
         while threads > warp.WARP_SIZE and threads // 2 * vectors * lanes >= n:
             threads //= 2
         tiles = -(-n // (threads * vectors * lanes))
         wide = tuple(
-            [o.strides[along] == 1 and o.lanes(*own) >= lanes for o, own in zip(ends, steps, strict=True)]
+            [
+                o.strides[along] == 1 and o.lanes(*own) >= min(lanes, WIDE // o.dtype.itemsize)
+                for o, own in zip(ends, steps, strict=True)
+            ]
         )
         resident = _RESIDENT // threads
         more = {"threads": threads, "lanes": lanes, "vectors": vectors, "resident": resident, "wide": wide}
@@ -518,7 +311,7 @@ def _launch(
         op.launch(clear, min(-(-size // _THREADS), 1024), _THREADS, scratch, size)
     named |= {**more, "several": several}
     if not op.threads_are_loops:
-        named["shared_mem_bytes"] = (
-            2 * threads * more["lanes"] * more["vectors"] * named["kind"].dtype.itemsize
-        )
+        each = threads * more["lanes"] * more["vectors"]
+        named["shared_mem_bytes"] = SLOTS * each * named["kind"].dtype.itemsize
+        threads += warp.WARP_SIZE  # the one that looks at other tiles
     op.launch(found, grid, threads, *lines, scratch, *counts, extents, init, **named)
