@@ -212,7 +212,6 @@ return {3: 1}[x]
 return {3: 1}.get(x, 0)
 return {x: 1}[3]
 return (1, 2)[b]
-return (1, 2)[x]
 return hash(x)
 return id(x) == id(True)
 return x if b else "3"

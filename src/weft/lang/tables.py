@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from enum import Enum
 from typing import Any, cast
 
 from weft.abi.formats import bits_of
@@ -17,6 +18,7 @@ from weft.diagnostics import refuse
 from weft.dtype import DType, as_dtype
 from weft.lang.elaboration import current
 from weft.lang.elements import ElementType, element_type
+from weft.lang.enums import EnumValue, place_of
 from weft.lang.fold import has_lanes
 from weft.lang.inline_array import InlineArray
 from weft.lang.number import Number, number_class, type_name
@@ -145,6 +147,9 @@ def table_at(held: Any, index: Any) -> Any:
         indices[:] = cast("tuple[Any, ...]", index)
     if is_array(held) and held.dtype.names and held.ndim == len(indices):
         return Record(held, index)
+    if not is_array(held) and (cls := _enum_of(held)) is not None:
+        at = table_at([number_class(DType.int32)(place_of(member)) for member in held], index)
+        return EnumValue(cls, at.load())
     found = _rows(held)
     if found is None or len(indices) > len(found.shape) or any(isinstance(i, slice) for i in indices):
         return None
@@ -152,6 +157,13 @@ def table_at(held: Any, index: Any) -> Any:
     for part in indices:
         at = at.item(part)
     return at
+
+
+def _enum_of(held: Any) -> type[Enum] | None:
+    """The Enum, no IntEnum, of which all items are members."""
+    kinds = {item.__class__ for item in held}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return kind if kind is not None and issubclass(kind, Enum) and not issubclass(kind, int) else None
 
 
 def _rows(held: Any) -> Rows | None:

@@ -130,7 +130,7 @@ class ByValue(ast.NodeTransformer):
 
     def is_concerned(self, node: ast.AST) -> bool:
         """Whether a node is to become another."""
-        return _asks_by_key(node) or _names_class(node) or self.means_one(node)
+        return asks_by_key(node) or _names_class(node) or self.means_one(node)
 
     def means_one(self, node: ast.AST) -> bool:
         """Whether a node stands for such a function."""
@@ -160,7 +160,7 @@ class ByValue(ast.NodeTransformer):
         self.generic_visit(node)
         if self.means_one(node):
             node.func, self.found = place(b_call("meant", node.func), node.func), True
-        if _asks_by_key(node):
+        if asks_by_key(node):
             held = cast("ast.Attribute", node.func)
             held.value, self.found = place(b_call("by_key", held.value), held.value), True
         return node
@@ -168,7 +168,7 @@ class ByValue(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """``table[type(x)]``: what has a class as its key."""
         self.generic_visit(node)
-        if _asks_by_key(node):
+        if asks_by_key(node):
             node.value, self.found = place(b_call("by_key", node.value), node.value), True
         return node
 
@@ -179,7 +179,7 @@ class ByValue(ast.NodeTransformer):
         return place(b_call("meant", node), node)
 
 
-def _asks_by_key(node: ast.AST) -> bool:
+def asks_by_key(node: ast.AST) -> bool:
     """Whether this asks a dict by what may be a class: ``table.get(key)``, ``table[type(x)]``."""
     if isinstance(node, ast.Subscript):
         key = node.slice

@@ -1,4 +1,4 @@
-"""``try`` and ``suppress`` in helpers that wait for what a run-time division never raises."""
+"""``try`` and ``suppress`` in helpers that wait for what a run-time division or index never raises."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from weft.diagnostics import refuse
 from weft.lang.elaboration import maybe_current
 
 _DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "divui", "divf", "remsi", "remui", "remf"))
+_TABLES = frozenset({"llvm.mlir.addressof"})
 
 
-def catches_division(node: ast.Try | ast.With, names: Names) -> bool:
-    """Whether a handler takes a division by zero, or ``contextlib.suppress`` does."""
+def waits_for(node: ast.Try | ast.With, names: Names) -> list[str]:
+    """Of a division by zero and an index outside, what a handler takes, or ``contextlib.suppress`` does."""
     caught: list[ast.expr | None] = []
     if isinstance(node, ast.With):
         for item in node.items:
@@ -27,19 +28,25 @@ def catches_division(node: ast.Try | ast.With, names: Names) -> bool:
     else:
         for handler in node.handlers:
             caught += handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(_takes_division(one, names) for one in caught)
+    taken = [_meaning(one, names) for one in caught]
+    kinds = {"division": (ZeroDivisionError,), "index": (IndexError, KeyError)}
+    return [
+        what
+        for what, errors in kinds.items()
+        if any(issubclass(error, cls) for error in errors for cls in taken)
+    ]
 
 
-def _takes_division(caught: ast.expr | None, names: Names) -> bool:
+def _meaning(caught: ast.expr | None, names: Names) -> tuple[type[Any], ...]:
     named = BaseException if caught is None else found(caught, names)
     if isinstance(caught, ast.Name) and not isinstance(named, type):
         named = getattr(builtins, caught.id, None)
-    return isinstance(named, type) and issubclass(ZeroDivisionError, named)
+    return (cast("type[Any]", named),) if isinstance(named, type) else ()
 
 
 @contextmanager
-def undivided() -> Generator[None]:
-    """Refuse what divides by a run-time number within.
+def unraised(*waited: str) -> Generator[None]:
+    """Refuse what divides by a run-time number within, or looks a table up by one.
 
     Raises:
         CompileError: something does.
@@ -52,12 +59,19 @@ def undivided() -> Generator[None]:
     yield
     for op in region.ops[before:]:
         inner = [one for part in op.regions for one in part.walk()]
-        if any(one.name in _DIVISIONS and not _by_constant(one) for one in (op, *inner)):
+        names = {one.name for one in (op, *inner) if one.name not in _DIVISIONS or not _by_constant(one)}
+        if "division" in waited and not _DIVISIONS.isdisjoint(names):
             refuse(
                 "operand",
                 "this waits for a division by zero, and a division at run time raises nothing: "
                 "an integer divided by 0 is 0, a float infinite or nan",
                 hint="test the divisor before: x // y if y != 0 else ...",
+            )
+        if "index" in waited and not _TABLES.isdisjoint(names):
+            refuse(
+                "operand",
+                "this waits for an index outside of a table, and one at run time raises nothing",
+                hint="test the index before: table[i] if 0 <= i < n else ...",
             )
 
 

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any, cast
 
-from weft.compiler.frontend.by_value import BY_IDENTITY, BY_TEXT, ByValue, is_meant, meant
-from weft.compiler.frontend.handlers import catches_division, undivided
+from weft.compiler.frontend.by_value import BY_IDENTITY, BY_TEXT, ByValue, asks_by_key, is_meant, meant
+from weft.compiler.frontend.handlers import unraised, waits_for
 from weft.compiler.frontend.hostcalls import Names, found, names_of
 from weft.compiler.frontend.iteration import is_open, items_of, on_device
 from weft.compiler.frontend.kept import check_kept, place_of_change
@@ -35,6 +35,7 @@ from weft.compiler.frontend.tree import (
     bound_names,
     fill_places,
     function_of,
+    has,
     place,
     thunk,
     tuple_of,
@@ -325,12 +326,21 @@ class _Asks(ByValue):
         return self._watched(node)
 
     def _watched(self, node: ast.Try | ast.With) -> ast.AST:
-        watched = catches_division(node, self.names)
+        waited = waits_for(node, self.names)
         self.generic_visit(node)
-        if watched:
-            within = ast.With([ast.withitem(self._ask(node, "undivided"))], node.body)
+        if waited:
+            kinds = map(ast.Constant, waited)
+            within = ast.With([ast.withitem(self._ask(node, "unraised", *kinds))], node.body)
             node.body = [place(within, node.body[0])]
         return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """``table[i]``, by an index of run time: what memory of constants has, or a dict for each member."""
+        made = super().visit_Subscript(node)
+        known = isinstance(node.slice, (ast.Constant, ast.Slice)) or has(walk(node.slice), ast.Slice)
+        if made is not node or known or not isinstance(node.ctx, ast.Load) or asks_by_key(node):
+            return made
+        return self._ask(node, "index", node.value, node.slice)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self.generic_visit(node)
@@ -391,6 +401,10 @@ class _Plain:
     @staticmethod
     def by_key(table: Any) -> Any:
         return table
+
+    @staticmethod
+    def index(held: Any, at: Any) -> Any:
+        return held[at]
 
     name_of = staticmethod(getattr)
 
@@ -469,7 +483,7 @@ class _Asker:
         """``zip``: likewise."""
         return _drawn_by("zip", items)(*items, **kwargs)
 
-    undivided = staticmethod(undivided)
+    unraised = staticmethod(unraised)
 
     @staticmethod
     def caught() -> None:

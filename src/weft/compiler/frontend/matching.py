@@ -32,7 +32,16 @@ _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, t
 def fits(b: Logic, value: Any, pattern: Any) -> _Found:
     """Whether a value fits a pattern, and what is captured."""
     kind, *parts = pattern
+    if isinstance(value, Maybe):
+        value = value.narrowed()
+    if isinstance(value, Maybe) and (kind == "sequence" or (kind == "class" and not _takes_none(parts[0]))):
+        test, captured = fits(b, value.weft_held, pattern)
+        return _NO if test is False else (b.both(value.flag(), lambda: test), captured)
     return _KINDS[kind](b, value, *parts)
+
+
+def _takes_none(cls: Any) -> bool:
+    return isinstance(cls, type) and isinstance(None, cls)
 
 
 def are_all(value: Any, wanted: Sequence[Any]) -> bool:
@@ -127,8 +136,8 @@ def _class(
     if not b.py_isinstance(value, cls):
         return _NO
     kind = cast("type[Any]", cls)
-    whole = issubclass(kind, _WHOLE)
-    positions: Sequence[str] = () if whole else getattr(kind, "__match_args__", ())
+    positions: Sequence[str] = getattr(kind, "__match_args__", ())
+    whole = not positions and issubclass(kind, _WHOLE)
     if len(patterns) > (takes := 1 if whole else len(positions)):
         refuse(
             "pattern",

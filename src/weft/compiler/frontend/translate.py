@@ -342,9 +342,7 @@ def _inserted(kind: str) -> _Found:
     return problem("item-assignment", message, hint, note)
 
 
-def _lookup(
-    error: BaseException, node: ast.AST | None, frame: FrameType | None, helper: str
-) -> _Found | None:
+def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
     """A table known at compile time, looked up at a place known only at run time."""
     if not isinstance(node, ast.Subscript):
         return None
@@ -373,8 +371,6 @@ def _lookup(
             hint = f"pass it as an argument, which a kernel can write: a parameter `{held}: Pointer[{name}]`"
         return problem("not-compile-time", message, hint, part=INDEX)
     hint = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
-    if helper:
-        hint = f"{helper} is ordinary Python; decorate it with @func, which looks tables up at run time"
     if isinstance(table, (list, tuple)) and holds_values(table):
         held = {type(v).__name__ for v in cast("list[Any]", table) if isinstance(v, Number)}
         kept = f"InlineArray[{held.pop() if len(held) == 1 else 'Float32'}, {len(cast('list[Any]', table))}]"
@@ -418,7 +414,7 @@ def translated(
     """
     source = source_of(place.file)
     node = None if source is None else source.at(place)
-    found = _python_math(node, frame) or _lookup(error, node, frame, helper)
+    found = _python_math(node, frame) or _lookup(error, node, frame)
     if found is None and direct:
         found = _direct(error, node, frame, source)
     if found is not None:
@@ -537,7 +533,7 @@ def refined(
         return diagnostic, part
     source = source_of(place.file)
     node = None if source is None else source.at(place)
-    found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame, helper)
+    found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame)
     if found is not None:
         return found
     found = _sorting(node) or _member(node, frame)
