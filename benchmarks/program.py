@@ -57,6 +57,23 @@ def run(options: argparse.Namespace) -> None:
         numbers = [f"{peer.data[each] * scale:.2f}" for each in ("wall", "cpu")]
         rows.append([f"{peer.data['version']}, {name}", *numbers, f"{peer.data['memory']:.0f}"])
     table(("case, workers", "seconds", "processor", "MiB", "faster"), rows)
+    print("Milliseconds of all kernels, one after the other, and with helpers elaborated once")
+    alone, together = (_stages(found[case, 1]) for case in ("alone", "together"))
+    whole = sum(alone.values())
+    rows = [
+        [s, f"{alone[s]:.0f}", f"{together[s]:.0f}", f"{100 * alone[s] / whole:.0f} %"]
+        for s in alone
+        if alone[s] >= 1
+    ]
+    rows.append(["all", f"{whole:.0f}", f"{sum(together.values()):.0f}", "100 %"])
+    table(("stage", "alone", "together", "of alone"), rows)
+
+
+def _stages(found: list[dict[str, Any]]) -> dict[str, float]:
+    """By stage the least milliseconds of some runs."""
+    from weft.build.report import STAGES
+
+    return {s: min(each["stages"].get(s, 0.0) for each in found) for s in STAGES}
 
 
 def _alone(instances: list[Any], _: int) -> list[bytes]:
@@ -105,6 +122,7 @@ def main() -> None:
     from weft.compiler.frontend.options import CompileOptions
     from weft.compiler.llvm import workers
     from weft.compiler.pipeline import Instance
+    from weft.diagnostics.timed import noted, own_times
     from weft.launch.ahead import specs_ahead
 
     warnings.simplefilter("ignore")
@@ -121,7 +139,8 @@ def main() -> None:
         instances.append(Instance(kernel, specs.by_name, CompileOptions(distinct=True)))
     with tempfile.TemporaryDirectory() as folder, config.scope(cache_dir=folder):
         before, start = os.times(), time.perf_counter()
-        made = cases[sys.argv[1]](instances, int(sys.argv[2]))
+        with noted() as spans:
+            made = cases[sys.argv[1]](instances, int(sys.argv[2]))
         wall = time.perf_counter() - start
     workers._pool.end()  # pyright: ignore[reportPrivateUsage]
     after = os.times()
@@ -131,7 +150,13 @@ def main() -> None:
     digest = hashlib.sha256(b"".join(made)).hexdigest() if made else ""
     print(
         json.dumps(
-            {"wall": wall, "cpu": sum(after[:4]) - sum(before[:4]), "memory": sum(usage), "digest": digest}
+            {
+                "wall": wall,
+                "cpu": sum(after[:4]) - sum(before[:4]),
+                "memory": sum(usage),
+                "digest": digest,
+                "stages": {s: 1e3 * each for s, each in own_times(list(spans)).items()},
+            }
         )
     )
 
