@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from weft import CompileError, LaunchError, config, precompile
+from weft import CompileError, Float32, LaunchError, config, precompile
 from weft.build import forked
 from weft.build.assembled import assembled
 from weft.build.compiled import compiled
@@ -33,6 +34,7 @@ from weft.compiler.cache.disk import load
 from weft.compiler.cache.shipped import take
 from weft.compiler.llvm.worker import backend
 from weft.diagnostics.timed import Span, timed
+from weft.gpu.host import DeviceContext
 from weft.targets import find_target
 
 PROGRAM = """
@@ -254,6 +256,92 @@ def test_a_folder_has_code_and_an_index(program: Path, tmp_path: Path) -> None:
         code = (tmp_path / "code" / each["file"]).read_bytes()
         assert each["entry"].encode() in code
         assert code.startswith(b"\x7fELF" if each["target"] == "x86-64" else b"//")
+
+
+def unquoted(text: str) -> bytes:
+    """What stands between MLIR's quotes."""
+    return re.sub(rb"\\([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), text.encode())
+
+
+def test_one_module_shows_a_program_with_its_device_code(program: Path, tmp_path: Path) -> None:
+    place = tmp_path / "program.mlir"
+    with config.scope(cache_dir=tmp_path / "cache"):
+        words = ["--target", "sm_90,sm_80,x86-64", "-o"]
+        assert build(f"{program}:SOME", *words, place) == 0
+        assert build(f"{program}:SOME", *words, f"{tmp_path}/code/") == 0
+    text = place.read_text()
+    index = json.loads((tmp_path / "code" / "program.json").read_text())
+    wanted = {(e["kernel"], e["target"]): (tmp_path / "code" / e["file"]).read_bytes() for e in index}
+    found: dict[tuple[str, str], bytes] = {}
+    for name, objects in re.findall(r'gpu\.binary @"(.*?)" \[(.*)\]', text):
+        for target, code in re.findall(r'chip = "(\w+)">, assembly = "([^"]*)"', objects):
+            found[name, target] = unquoted(code)
+    for name, code in re.findall(r'llvm\.mlir\.global constant @"(.*?)\.x86-64"\("([^"]*)"', text):
+        found[name, "x86-64"] = unquoted(code)
+    assert found == wanted
+    assert 'func.func @"launch power[n=2]"(%a0_x: !llvm.ptr, %grid_x: index,' in text
+    assert 'gpu.launch_func @"power[n=2]"::@"power"' in text
+
+
+def test_mlir_takes_that_module(program: Path, tmp_path: Path) -> None:
+    ir: Any = pytest.importorskip("jaxlib.mlir.ir")
+    more: Any = pytest.importorskip("jaxlib.mlir._mlir_libs._jax_mlir_ext")
+    place = tmp_path / "program.mlir"
+    with config.scope(cache_dir=tmp_path / "cache"):
+        assert build(f"{program}:kernels()", "--target", "sm_90,sm_80,x86-64", "-o", place) == 0
+    registry = ir.DialectRegistry()
+    more.register_dialects(registry)
+    with ir.Context() as context:
+        context.append_dialect_registry(registry)
+        context.load_all_available_dialects()
+        assert ir.Module.parse(place.read_text()).operation.verify()
+
+
+STATE = """
+from weft import Float32, Pointer, func, kernel
+
+SCALE = [1.0]
+
+def grow():
+    SCALE[0] += 1.0
+
+@func
+def scaled(x: Float32) -> Float32:
+    return x * SCALE[0]
+
+@kernel
+def first(p: Pointer[Float32]):
+    p[0] = scaled(p[0])
+
+@kernel
+def grows(p: Pointer[Float32]):
+    grow()
+    p[0] = 7.0
+
+@kernel
+def last(p: Pointer[Float32]):
+    p[0] = scaled(p[0]) + 0.5
+"""
+
+
+def test_what_one_kernel_changes_others_read_as_if_compiled_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "state.py").write_text(STATE)
+    found: list[list[float]] = []
+    for together in (True, False):
+        names = vars(execute(code_of(str(tmp_path / "state.py")), f"__state_{together}__"))
+        kernels = [names[name] for name in ("first", "grows", "last")]
+        with config.scope(cache_dir=tmp_path / "cache"), DeviceContext(api="cpu") as ctx:
+            made = ctx.compile_functions(kernels) if together else [ctx.compile_function(k) for k in kernels]
+            found.append([])
+            for each in made:
+                x = ctx.enqueue_create_buffer(Float32, 1)
+                x.enqueue_fill(1.0)
+                ctx.enqueue_function(each, x, grid_dim=1, block_dim=1)
+                with x.map_to_host() as host:
+                    found[-1].append(host[0])
+            found[-1].append(names["SCALE"][0])
+    assert found[0] == found[1]
+    assert found[0][2] == found[0][3] + 0.5 > 1.5
 
 
 def test_reports() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.build.outcome import Outcome
+from weft.build.shown import module_text
 from weft.compiler.cache.shipped import export
 from weft.diagnostics import CompileError
 
@@ -20,7 +21,8 @@ _TILES = "parameter", "extents", "strides", "box", "swizzle"
 
 
 def write(place: str, outcomes: Sequence[Outcome], assembled: Sequence[str]) -> str:
-    """Write what was compiled, and say what: an archive, or a folder where the place is one or ends as one.
+    """Write what was compiled, and say what: an archive, a folder where the place is one or ends as one, or
+    one module that shows it all, where the place ends in ``.mlir``.
 
     ``assembled`` are the keys of what the driver has made of it.
 
@@ -31,6 +33,9 @@ def write(place: str, outcomes: Sequence[Outcome], assembled: Sequence[str]) -> 
     try:
         if folder:
             return _folder(Path(place), outcomes)
+        if place.endswith(".mlir"):
+            Path(place).write_text(module_text(outcomes), encoding="ascii")
+            return f"one module in {place}"
         keys = {each.key for each in outcomes if each.key is not None}
         lacking = sum(each.artifact is not None and each.key is None for each in outcomes)
         if lacking:

@@ -23,7 +23,8 @@ def print_module(module: Module, *, locations: bool = False) -> str:
     return "\n".join(printer.lines) + "\n"
 
 
-def _quoted(text: str | bytes) -> str:
+def quoted(text: str | bytes) -> str:
+    """A string as MLIR's text has it."""
     out = ['"']
     for byte in text.encode(errors="surrogateescape") if isinstance(text, str) else text:
         char = chr(byte)
@@ -32,7 +33,7 @@ def _quoted(text: str | bytes) -> str:
 
 
 def _symbol(name: str) -> str:
-    return f"@{name}" if re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII) else f"@{_quoted(name)}"
+    return f"@{name}" if re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII) else f"@{quoted(name)}"
 
 
 def _number(value: bool | int | float, type: Type) -> str:
@@ -59,7 +60,7 @@ def _plain(value: Attribute) -> str:
     if isinstance(value, Type):
         return value.mlir
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value)
     if isinstance(value, tuple):
         return f"array<i64: {', '.join(map(str, value))}>" if value else "array<i64>"
     return _number(value, I64)
@@ -102,12 +103,12 @@ class _Printer:
     def place(self, loc: Loc) -> str:
         at = f"{loc[0]}:{loc[1] + 1}"
         if len(loc) == 2:
-            return f"{_quoted(self.file)}:{at}"
+            return f"{quoted(self.file)}:{at}"
         callee = self.mentioned[loc[2].name] = loc[2]
-        return f"callsite({_quoted(callee.name)}({_quoted(callee.file)}:{at}) at {self.place(loc[3])})"
+        return f"callsite({quoted(callee.name)}({quoted(callee.file)}:{at}) at {self.place(loc[3])})"
 
     def module(self, module: Module) -> None:
-        self.lines.append(f'"builtin.module"() <{{"sym_name" = {_quoted(module.name)}}}> ({{')
+        self.lines.append(f'"builtin.module"() <{{"sym_name" = {quoted(module.name)}}}> ({{')
         for g in module.globals:
             self.memory(g)
         for function in module.functions:
@@ -118,14 +119,14 @@ class _Printer:
             self.head(gone, ', "sym_visibility" = "private"')
             self.arguments(gone)
             self.foot(gone)
-        target = f' {{"weft.target" = {_quoted(module.target)}}}' if module.target else ""
+        target = f' {{"weft.target" = {quoted(module.target)}}}' if module.target else ""
         self.lines.append(f"}}){target} : () -> ()")
 
     def memory(self, g: Global) -> None:
         kind = "external" if g.external else "constant" if g.data is not None else "uninitialized"
-        value = f', "value" = {_quoted(g.data)}' if g.data is not None else ""
+        value = f', "value" = {quoted(g.data)}' if g.data is not None else ""
         self.lines.append(
-            f'  "weft.global"() {{"sym_name" = {_quoted(g.name)}, "kind" = "{kind}", '
+            f'  "weft.global"() {{"sym_name" = {quoted(g.name)}, "kind" = "{kind}", '
             f'"space" = {g.space} : i64, "elem_type" = {g.element.mlir}, "count" = {g.count} : i64, '
             f'"alignment" = {g.align} : i64{value}}} : () -> ()'
         )
@@ -145,7 +146,7 @@ class _Printer:
     def head(self, f: Function, more: str = "") -> None:
         ins = ", ".join(a.type.mlir for a in f.args)
         outs = ", ".join(t.mlir for t in f.results)
-        props = f'"sym_name" = {_quoted(f.name)}, "function_type" = ({ins}) -> ({outs}){more}'
+        props = f'"sym_name" = {quoted(f.name)}, "function_type" = ({ins}) -> ({outs}){more}'
         self.lines.append(f'  "func.func"() <{{{props}}}> ({{')
 
     def foot(self, f: Function) -> None:
