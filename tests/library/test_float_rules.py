@@ -185,3 +185,21 @@ def test_a_function_with_fast_math() -> None:
 
 def _double(x: Float32) -> Float32:
     return x + x
+
+
+@pytest.mark.parametrize("kind", [Float32, Float64], ids=["Float32", "Float64"])
+def test_the_sign_of_what_is_negated(device: DeviceContext, kind: Any) -> None:
+    bits = Int32 if kind is Float32 else Int
+
+    def body(out: Any, c: Any):
+        x = -c
+        angle = (x.bitcast(bits) < 0).select(kind(3.0), abs(x) + 1.0)
+        out[global_idx.x] = (x == x).select(angle, x)
+
+    body.__annotations__ |= {"out": Pointer[kind], "c": kind}
+    made: Any = kernel(body)
+    found = device.enqueue_create_buffer(kind, 1)
+    for given, wanted in ((0.0, 3.0), (-0.0, 1.0), (2.0, 3.0), (-2.0, 3.0)):
+        device.enqueue_function(made, found, given, grid_dim=1, block_dim=1)
+        with found.map_to_host() as host:
+            assert host[0] == wanted

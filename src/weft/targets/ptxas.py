@@ -15,6 +15,8 @@ Each rule was found by random programs whose results were compared with NumPy's,
   as if it went on while the difference of both, taken for signed, is above 0: rounds too many, or no end.
 - Of a Float32 that is a size, a square, an exponential, a sine or the like, or made of such, bounds are
   known, and a comparison with what lies beyond them is taken for certain, also of nan.
+- ``neg.f32`` and ``neg.f64`` of what all threads know alike are taken for the integer's negation by integer
+  instructions, where floats' need the number too: the sign of -0.0 is lost.
 """
 
 from __future__ import annotations
@@ -73,6 +75,11 @@ _BOUNDED = ("abs", "ex2.approx", "sin.approx", "cos.approx", "tanh.approx")
 _TEST = re.compile(
     r"^(\s*)setp\.([lg][te]u?|ne|equ)((?:\.ftz)?\.f32)\s+(%\w+), ([^,;]+), ([^,;]+);", re.MULTILINE
 )
+_NEGATED = re.compile(r"^(\s*)neg\.b?f(16|32|64)\s+(%\w+), (%\w+);", re.MULTILINE)
+_OF_INTEGERS = re.compile(
+    r"^\s*(?:(?!(?:ld|st|mov|selp)\.)\w+\.(?:\w+\.)*[sub](?:8|16|32|64)\s|mov\.b\d+\s+\{)([^;]+);",
+    re.MULTILINE,
+)
 _HEAD = ".address_size 64\n"
 
 
@@ -112,6 +119,19 @@ def _ordered(bounded: set[str], found: re.Match[str]) -> str:
     )
 
 
+def _flipped(text: str) -> str:
+    """Text in which a float that is negated for an instruction of integers has its sign bit flipped."""
+    if not _NEGATED.search(text):
+        return text
+    read = {register for found in _OF_INTEGERS.findall(text) for register in re.findall(r"%\w+", found)}
+
+    def flip(found: re.Match[str]) -> str:
+        space, bits, to, of = found.groups()
+        return f"{space}xor.b{bits} {to}, {of}, {-(1 << int(bits) - 1)};" if to in read else found[0]
+
+    return _NEGATED.sub(flip, text)
+
+
 def _operation(found: re.Match[str]) -> str:
     text = _INSTEAD[found[2]]
     for number in (1, 2, 3):
@@ -143,10 +163,13 @@ def mended(text: str) -> str:
     >>> print(mended("abs.f32 %r1, %r2;\nsetp.ge.f32 %p1, %r1, 0f00000000;"))
     abs.f32 %r1, %r2;
     { .reg .pred %weft; setp.num.f32 %weft, %r1, %r1; setp.ge.and.f32 %p1, %r1, 0f00000000, %weft; }
+    >>> print(mended("neg.f32 %r1, %r2;\nsetp.lt.s32 %p1, %r1, 0;"))
+    xor.b32 %r1, %r2, -2147483648;
+    setp.lt.s32 %p1, %r1, 0;
     """
     if _passes_zero(text):
         text = text.replace(_HEAD, _HEAD + '.pragma "nounroll";\n', 1)
     if bounded := _bounded(text):
         text = _TEST.sub(partial(_ordered, bounded), text)
-    text = _PACKED.sub(_HALVES, text)
+    text = _PACKED.sub(_HALVES, _flipped(text))
     return _STORE.sub(_store, _OPERATION.sub(_operation, text))
