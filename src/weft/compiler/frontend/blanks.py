@@ -19,7 +19,7 @@ def blank_of(value: Any) -> Any:
     value = python_number(value)
     if isinstance(value, Maybe):
         return blank_of(value.weft_held)
-    if isinstance(value, (bool, int, float)):
+    if type(value) in (bool, int, float):  # a member of an IntEnum is another thing
         return type(value)()
     if isinstance(value, Number):
         if value.weak is not None:

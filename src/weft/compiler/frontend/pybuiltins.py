@@ -139,14 +139,17 @@ class Builtins(FunctionState):
         return issubclass(cls, kinds) or (stands_for(cls) is not None and issubclass(stands_for(cls), kinds))
 
     def py_len(self, value: Any) -> Any:
-        """``len``: of a SIMD value its lanes; of a range, a tensor and its tiles what ``for`` runs over."""
+        """``len``: of a SIMD value its lanes; of a range, a tensor and its tiles what ``for`` runs over.
+
+        A struct says it, maybe at run time, which Python's own ``len`` would not have.
+        """
         items = items_of(value)
         if items is not None:
             return items.length
         if not isinstance(value, Number) and not _has_length(value):
             message = f"{a_(type(value).__name__)} has no length"
             refuse("builtin", message, hint="pass the number of elements to the kernel beside it", part=VALUE)
-        return value.lanes if isinstance(value, Number) else len(value)
+        return value.lanes if isinstance(value, Number) else class_of(value).__len__(value)
 
     def py_int(self, value: Any = 0, *args: Any) -> Any:
         """``int``: of a run-time number, Int."""
