@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.fuzz.asked import by_type, measured
 from tests.fuzz.expressions import expression, vector
 from tests.fuzz.generic import applied, generic, inner, overloaded, recursive
 from tests.fuzz.generic import record as generic_record
@@ -155,7 +156,8 @@ def functions(s: Scope, captured: bool) -> list[str]:
     lines: list[str] = []
     for n in range(s.number(0, 3)):
         forms = [_plain, _number, _number, _pair, _struct, _open, _lanes, _open if captured else _many]
-        lines += s.pick([*forms, generic, generic, overloaded, applied, recursive])(s, f"h{n}")
+        forms += [generic, generic, overloaded, applied, recursive, measured, by_type]
+        lines += s.pick(forms)(s, f"h{n}")
     return lines
 
 

@@ -18,7 +18,7 @@ from tests.fuzz.records import described, leaves, measured
 from tests.fuzz.scope import Choice, Many, Memory, Record, Scope, Seeded
 from tests.fuzz.statements import Loop, block, own_way, simple
 from tests.fuzz.stores import hold
-from tests.fuzz.together import SWAPPED, areas, together
+from tests.fuzz.together import HELPERS, areas, together
 from tests.fuzz.values import numbers
 
 __all__ = ["generate", "program_of"]
@@ -76,8 +76,8 @@ def program_of(choice: Choice) -> Program:
         s.back(mark)
     if s.chance(4):
         kernels = _generic(s, arguments, kernels, lines)
-    if any("swapped(" in line for line in kernels):
-        lines += SWAPPED
+    for called, text in HELPERS.items():
+        lines += text if any(called in line for line in kernels) else []
     return Program("\n".join(lines + kernels), arguments, made.launch)
 
 

@@ -7,10 +7,9 @@ import re
 from tests.fuzz.expressions import condition, expression, vector
 from tests.fuzz.expressions import record as made
 from tests.fuzz.kinds import BOOL, INT, INTEGERS, KINDS, Kind
-from tests.fuzz.leaves import weak
 from tests.fuzz.scope import Scope
 
-__all__ = ["NOTES", "grouped", "parted"]
+__all__ = ["NOTES", "alone", "grouped", "noted"]
 
 NOTES = "ow"
 """An array with an element for each thread, into which goes all that it was given."""
@@ -61,7 +60,7 @@ def _filled(s: Scope, form: str, value: str, threads: int) -> str:
     return re.sub(r"\{(\w)\}", lambda found: holes[found[1]](), form)
 
 
-def _noted(value: str, kind: Kind) -> str:
+def noted(value: str, kind: Kind) -> str:
     """A number added to what a thread notes."""
     if kind.is_float:
         value = f"({value} if {value} == {value} else {kind.name}(1.5)).bitcast(Int{kind.bits})"
@@ -78,13 +77,13 @@ def grouped(s: Scope, threads: int, indent: str) -> list[str]:
         call = _filled(s, s.pick([*ANY, *SUMS]), vector(s, kind, lanes, 1), threads)
         if outside:
             s.vectors.append((name, kind, lanes))
-        return [f"{indent}{name} = {call}", indent + _noted(f"{name}[{s.number(0, lanes - 1)}]", kind)]
+        return [f"{indent}{name} = {call}", indent + noted(f"{name}[{s.number(0, lanes - 1)}]", kind)]
     if how == "record" and records:
         record = s.pick(records)
         call = _filled(s, s.pick(ANY), made(s, record, 1), threads)
         if outside:
             s.records.append((name, record))
-        return [f"{indent}{name} = {call}", indent + _noted(*s.pick(record.reads(name)))]
+        return [f"{indent}{name} = {call}", indent + noted(*s.pick(record.reads(name)))]
     if how == "histogram":
         return _histogram(s, name, indent)
     if how == "told":
@@ -107,7 +106,7 @@ def _kept(s: Scope, kind: Kind, name: str, call: str, indent: str) -> list[str]:
         name = s.pick(known)
     elif indent == "    ":
         s.names.append((name, kind))
-    return [f"{indent}{name} = {call}", indent + _noted(name, kind)]
+    return [f"{indent}{name} = {call}", indent + noted(name, kind)]
 
 
 def _histogram(s: Scope, name: str, indent: str) -> list[str]:
@@ -119,30 +118,18 @@ def _histogram(s: Scope, name: str, indent: str) -> list[str]:
     return [*lines, *_kept(s, KINDS["UInt32"], s.fresh("v"), read, indent)]
 
 
-def parted(s: Scope, indent: str) -> list[str]:
-    """A branch that whole warps take, or do not."""
-    lane = s.number(0, 31)
-    test = s.pick(
-        [
-            f"warp.warp_id() & 1 == {s.number(0, 1)}",
-            f"warp.any({condition(s, 1)})",
-            f"warp.all({condition(s, 1)})",
-            f"warp.broadcast(Int32({expression(s, KINDS['Int32'], 1)}), {lane}) & 1 == 0",
-        ]
-    )
-    mark, inner, lines = s.mark(), indent + "    ", list[str]()
-    for _ in range(s.number(1, 2)):
+def alone(s: Scope, indent: str) -> list[str]:
+    """What lanes of a warp are given by each other, where other warps may not be."""
+    if s.chance(3):
+        kind = KINDS[s.pick([*TOLD])]
+        form = s.pick([f for f in TOLD[kind.name] if f.startswith("warp.")] or ["warp.match_any({m})"])
+        kind = kind if kind.name != "Int32" else KINDS["UInt32"]
+        call = _filled(s, form, "", 32)
+    else:
         kind = s.kind()
-        form = s.pick([f for f in [*ANY, *SUMS, *NUMBERS] if f.startswith("warp.")])
+        forms = ANY if kind is BOOL else [*ANY, *SUMS, *NUMBERS]
+        form = s.pick([f for f in forms if f.startswith("warp.")])
         call = _filled(s, form, f"{kind.name}({expression(s, kind, 1)})", 32)
-        known = [n for n, k in s.names if k is kind]
-        name = s.pick(known) if known else s.fresh("v")
-        lines += [f"{inner}{name} = {call}", inner + _noted(name, kind)]
-    other = list[str]()
-    if s.chance(2):
-        kind = s.kind()
-        known = [n for n, k in s.names if k is kind]
-        value = weak(s, kind) if known else f"{kind.name}(1)"
-        other = [f"{indent}else:", f"{inner}{s.pick(known) if known else s.fresh('v')} = {value}"]
-    s.back(mark)
-    return [f"{indent}if {test}:", *lines, *other]
+    known = [n for n, k in s.names if k is kind]
+    name = s.pick(known) if known and s.chance(2) else s.fresh("v")
+    return [f"{indent}{name} = {call}", indent + noted(name, kind)]

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from tests.fuzz import algorithms
 from tests.fuzz.algebra import ALGEBRA
 from tests.fuzz.algorithms import ALGORITHMS
+from tests.fuzz.chances import CHANCES
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
 from tests.fuzz.lanes import SIMD, Vector, VectorType, iota
 from tests.fuzz.mathematics import BIT, MATH
@@ -199,8 +200,12 @@ class Struct:
     fields: dict[str, Any]
 
     def __init__(self, *args: Any) -> None:
-        for (name, annotation), value in zip(self.fields.items(), args, strict=True):
+        for n, (name, annotation) in enumerate(self.fields.items()):
+            value = args[n] if n < len(args) else getattr(type(self), name)
             setattr(self, name, coerced(value, annotation, self.scope))
+        if hasattr(type(self), "__post_init__"):
+            made: Any = getattr(self, "__post_init__")()  # noqa: B009
+            self.__dict__.update(made.__dict__)
 
     scope: dict[str, Any]
 
@@ -220,13 +225,33 @@ class Struct:
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
 
+def _as_python(method: Any, kind: type) -> Any:
+    """A method that Python asks for a number of its own."""
+
+    def told(self: Any) -> Any:
+        return kind(method(self))
+
+    return told
+
+
+def is_instance(x: Any, kind: Any) -> bool:
+    """``isinstance`` of a number: an integer is an ``int``, a float a ``float``."""
+    if isinstance(kind, tuple):
+        return any(is_instance(x, one) for one in kind)  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(kind, ScalarType):
+        return x.kind is kind.kind
+    return x.kind.is_float if kind is float else x.kind.is_integer
+
+
 def structs(scope: dict[str, Any]) -> Any:
     """``@struct``; brackets behind the class make one in which ``TI`` or ``TF`` is known."""
 
     def struct(cls: Any = None, **_: Any) -> Any:
         if cls is None:
             return struct
-        made = type(cls.__name__, (cls, Struct), {"__init__": Struct.__init__})
+        told = {"__bool__": bool, "__len__": int}
+        asked = {name: _as_python(vars(cls)[name], kind) for name, kind in told.items() if name in vars(cls)}
+        made = type(cls.__name__, (cls, Struct), {"__init__": Struct.__init__, **asked})
         made.fields, made.scope = cls.__annotations__, scope
 
         @functools.cache
@@ -293,6 +318,8 @@ class Machine:
             "unroll": unroll,
             "range": Range,
             "len": length,
+            "isinstance": is_instance,
+            "random": CHANCES,
             "enumerate": numbered,
             "SIMD": SIMD,
             "Layout": Layout,

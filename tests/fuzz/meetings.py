@@ -132,6 +132,7 @@ _OF_WARPS: dict[str, Callable[..., list[Any]]] = {
     "any": _same(BOOL, any),
     "all": _same(BOOL, all),
     "uniform": _same(BOOL, lambda holds: len(set(holds)) == 1),
+    "syncwarp": lambda: [None] * WARP,
     "match_any": _match_any,
     "match_all": _match_all,
 }

@@ -365,6 +365,15 @@ class Atomic:
         return before
 
     @staticmethod
+    def load(pointer: Any) -> Number:
+        return Atomic._change(pointer, lambda x: x)
+
+    @staticmethod
+    def compare_exchange(pointer: Any, expected: Any, desired: Any, **_: Any) -> tuple[Number, Number]:
+        before = Atomic._change(pointer, lambda x: desired if x == expected else x)
+        return before, Number(BOOL, bool(before == expected))
+
+    @staticmethod
     def fetch_add(pointer: Any, value: Any, **_: Any) -> Number:
         return Atomic._change(pointer, lambda x: x + value)
 

@@ -91,7 +91,7 @@ import copy, dataclasses, enum
 from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from weft import *
-from weft import bit, math
+from weft import bit, math, random
 from weft.algorithm import elementwise, map, map_reduce, parallelize, reduce, scan, sort, tile, vectorize
 from weft.atomic import Atomic
 from weft.complex import ComplexFloat16, ComplexFloat32, ComplexFloat64
@@ -228,6 +228,12 @@ class _ForModel(ast.NodeTransformer):
             ast.Assign([ast.Name("_at", ast.Store())], _place(root, path), lineno=0),
             ast.Expr(_call("_at.set", [found])),
         ]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        self.generic_visit(node)
+        if node.name == "__post_init__":
+            node.body.append(ast.Return(ast.Name("self", ast.Load())))
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

@@ -101,4 +101,23 @@ def atomic(s: Scope, indent: str) -> list[str]:
     if kind.is_float:  # small whole numbers, whose sum is exact
         value = f"{kind.name}({expression(s, KINDS['Int32'], 1)} & 15)"
     scope = ', scope="block"' if at.startswith("count") else ""
+    if kind.is_integer and s.chance(3):
+        return _exchanged(s, indent, f"{at} + {index(s, 4)}", f"{kind.name}({value})", how, scope)
     return [f"{indent}Atomic.fetch_{how}({at} + {index(s, 4)}, {value}{scope})"]
+
+
+_JOINED = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
+
+
+def _exchanged(s: Scope, indent: str, at: str, value: str, how: str, scope: str) -> list[str]:
+    """The same operation by compare and swap, again until no other thread has come between."""
+    place, x, old, done = (s.fresh(stem) for stem in "pvvf")
+    new = f"{old} {_JOINED[how]} {x}" if how in _JOINED else f"math.{how}({old}, {x})"
+    return [
+        f"{indent}{place}, {x} = {at}, {value}",
+        f"{indent}{old} = {s.pick([f'Atomic.load({place})', x])}",
+        f"{indent}while True:",
+        f"{indent}    {old}, {done} = Atomic.compare_exchange({place}, {old}, {new}{scope})",
+        f"{indent}    if {done}:",
+        f"{indent}        break",
+    ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tests.fuzz.apart import ROUND, Ways, apart, decided, some_end
 from tests.fuzz.expressions import condition, expression, index
 from tests.fuzz.expressions import record as made_of
-from tests.fuzz.groups import NOTES, grouped, parted
+from tests.fuzz.groups import NOTES, grouped
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind
 from tests.fuzz.launches import Launched
 from tests.fuzz.meetings import WARP
@@ -16,7 +17,7 @@ from tests.fuzz.statements import assigned, block, simple
 from tests.fuzz.stores import hold
 from tests.fuzz.values import numbers
 
-__all__ = ["SWAPPED", "areas", "together"]
+__all__ = ["HELPERS", "areas", "together"]
 
 SWAPPED = [
     "@func",
@@ -27,6 +28,8 @@ SWAPPED = [
     "    return found",
     "",
 ]
+HELPERS = {"swapped(": SWAPPED, "gone_round(": ROUND}
+"""What is defined where it is called."""
 COUNTERS = ["Int32", "UInt32", "Int64", "UInt64"]
 
 
@@ -44,6 +47,8 @@ class _Team:
     shared: list[tuple[str, Kind]] = field(default_factory=list[tuple[str, Kind]])
     counter: tuple[str, Kind, str] | None = None
     records: list[tuple[str, Record]] = field(default_factory=list[tuple[str, Record]])
+    ways: Ways | None = None
+    """What each warp decided, where blocks are whole warps."""
 
 
 def areas(s: Scope, made: Launched, arguments: list[Argument]) -> list[tuple[str, Kind, int]]:
@@ -86,6 +91,9 @@ def together(s: Scope, made: Launched, areas: list[tuple[str, Kind, int]]) -> li
         s.names.append((name, kind))
     if s.chance(2):
         out += _counter(s, team)
+    if size % WARP == 0:
+        team.ways = Ways(team.own)
+        out += decided(s, team.ways, indent)
     for _ in range(s.number(1, 3) if made.wide else s.number(2, 4)):
         out += _phase(s, team, indent, 2)
     if team.counter is not None:
@@ -93,6 +101,8 @@ def together(s: Scope, made: Launched, areas: list[tuple[str, Kind, int]]) -> li
         name = s.fresh("v")
         out += [f"{indent}barrier()", f"{indent}{name} = {at}[{index(s, 4, 0)}]"]
         s.names.append((name, kind))
+    elif team.ways is not None and s.chance(3):
+        out += some_end(s, team.ways)
     return out
 
 
@@ -123,7 +133,8 @@ def _counter(s: Scope, team: _Team) -> list[str]:
 
 def _phase(s: Scope, team: _Team, indent: str, depth: int) -> list[str]:
     forms = "own own exchange exchange count if for while strided strided rounds fold scan"
-    form = s.pick(f"{forms}{' group group group part' if team.threads % WARP == 0 else ''}".split())
+    more = " group group group apart apart apart apart decide" if team.ways is not None else ""
+    form = s.pick((forms + more).split())
     inner = indent + "    "
     if form == "count" and team.counter is not None:
         name, kind, how = team.counter
@@ -281,13 +292,24 @@ def _group(s: Scope, team: _Team, indent: str) -> list[str]:
     return grouped(s, team.threads, indent)
 
 
-def _part(s: Scope, team: _Team, indent: str) -> list[str]:
-    return parted(s, indent)
+def _apart(s: Scope, team: _Team, indent: str) -> list[str]:
+    assert team.ways is not None
+    mark = s.mark()
+    out = apart(s, team.ways, [(name, kind.name) for name, kind in team.shared], indent)
+    s.back(mark)
+    return out
+
+
+def _decide(s: Scope, team: _Team, indent: str) -> list[str]:
+    """More that a warp decides, where all that comes behind knows it."""
+    assert team.ways is not None
+    return decided(s, team.ways, indent) if indent == "    " else _apart(s, team, indent)
 
 
 _TOGETHER = {
     "group": _group,
-    "part": _part,
+    "apart": _apart,
+    "decide": _decide,
     "exchange": _exchange,
     "strided": _strided,
     "rounds": _rounds,

@@ -20,7 +20,7 @@ from tests.fuzz.machine import Outcome
 from tests.fuzz.program import Argument, Program, weft_text
 from tests.fuzz.records import built, laid, part_of
 
-from weft import DeviceError
+from weft import DeviceError, WeftError
 from weft.gpu.host import DeviceContext
 from weft.launch import extents
 from weft.launch.ranges import OverPlan, plan_over
@@ -184,6 +184,10 @@ class Device:
                 }:
                     raise
                 failed = True
+            except WeftError:  # of something behind what has been launched
+                with contextlib.suppress(DeviceError):
+                    ctx.synchronize()
+                raise
         arrays: dict[str, npt.NDArray[Any]] = {}
         for argument in program.arguments:
             if argument.memory:
