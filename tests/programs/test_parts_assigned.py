@@ -212,6 +212,16 @@ def moved(pair: Pair) -> Pair:
     return pair
 
 
+def doubled(v):
+    return Pair(v, v)
+
+
+@func
+def kept(v: Vector[Float64, 2]) -> Pair:
+    pair = doubled(v)
+    return pair
+
+
 @func
 def assigned(x: Float64) -> Float64:
     a, b = Vector[Float64, 2](x, 1.0), Vector[Float64, 2](2.0, x)
@@ -220,6 +230,7 @@ def assigned(x: Float64) -> Float64:
 KEPT = [
     "pair = Pair(a, b); pair.one.x = 5.0; return pair.one.x + b.x",
     "pair = Pair(other=b, one=a); again = pair; again.one.x = 5.0; return again.one.x + b.x",
+    "pair = Pair(a, b) if x > 0.0 else Pair(b, a); pair.one.x = 5.0; return pair.one.x + pair.other.x",
     "pair = Pair(a, a + b); pair.one.x = 5.0; return pair.one.x + pair.other.x",
 ]
 SHARED = [
@@ -233,6 +244,10 @@ SHARED = [
     "pair = Pair(a, a); again = pair; a = b; again.one.x = 5.0; return again.one.x + again.other.x",
     "pair = moved(Pair(a, a)); return pair.one.x + pair.other.x",
     "pair = Pair(a, a); pair = moved(pair); return pair.one.x + pair.other.x",
+    "pair = doubled(a); pair.one.x = 5.0; return pair.one.x + pair.other.x",
+    "pair = doubled(a + b); pair.one.x = 5.0; return pair.one.x + pair.other.x",
+    "pair = exchanged(kept(a)); again = pair; again.one.x = 5.0; return again.one.x + again.other.x",
+    "pair = moved(doubled(b)); return pair.one.x + pair.other.x",
 ]
 
 
@@ -240,7 +255,7 @@ def made(body: str, load: Any) -> Any:
     return load(MADE.replace("BODY", body.replace("; ", "\n    "))).assigned
 
 
-@pytest.mark.parametrize(("body", "wanted"), [*zip(KEPT, [7.0, 7.0, 10.0], strict=True)])
+@pytest.mark.parametrize(("body", "wanted"), [*zip(KEPT, [7.0, 7.0, 7.0, 10.0], strict=True)])
 def test_a_field_that_no_other_name_is_of(body: str, wanted: float, load: Any) -> None:
     """``wanted`` is what Python gives for x = 3.0, where each struct is a class of that shape."""
     assert made(body, load)(3.0) == wanted

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from weft.compiler.frontend.desugar import desugar
-from weft.compiler.frontend.handed import class_of_variable, meaning, shares
+from weft.compiler.frontend.handed import class_of_variable, gives_twice, meaning, shares
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import note_named
@@ -67,6 +67,8 @@ class _Pair(NamedTuple):
 
 _Pairs = frozenset[_Pair]
 _Sources = frozenset[_Source]
+MADE = "="
+"""The name that stands for what a call has made, which nobody else knows."""
 _FRESH: _Sources = frozenset()
 _PARTS = (ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.comprehension)
 _DISPLAYS = (ast.Tuple, ast.List)
@@ -95,7 +97,10 @@ class At(NamedTuple):
         ``field``: within that of the one's.
         """
         for pair in self.pairs:
-            if pair.one == name == pair.other:
+            if pair.one == name and pair.other == MADE:
+                if gives_twice([step.call for step in pair.calls], frame, fn, kind):
+                    yield name
+            elif pair.one == name == pair.other:
                 if pair.inside[1] and not holds(frame.f_locals.get(pair.by), kind, strictly=True):
                     continue
                 if all(shares(step.call, frame, fn, kind) for step in pair.calls):
@@ -145,7 +150,8 @@ def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _S
         given += [(keyword.arg, keyword.value) for keyword in node.keywords]
         given.append((None, node.func.value if isinstance(node.func, ast.Attribute) else node.func))
         found = [sources(part, (*calls, _Step(node, at))[:_MOST], inner) for at, part in given]
-        return _FRESH.union(*found)
+        made = {_Source(MADE, (*calls, _Step(node, None)), inner)} if len(calls) < _MOST else _FRESH
+        return _FRESH.union(made, *found)
     if isinstance(node, ast.IfExp):
         return sources(node.body, calls, inner) | sources(node.orelse, calls, inner)
     if isinstance(node, ast.Lambda):
@@ -302,11 +308,13 @@ def _assigned(pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]]) -> _Pai
             partners.append((name, not isinstance(target, ast.Name), near))
     for n, (name, part, near) in enumerate(partners):
         for (other, calls, inner), by in near:
-            if other not in whole and other != name:
+            if other == MADE:
+                out.add(_Pair(name, other, calls, by, (part, inner)))
+            elif other not in whole and other != name:
                 out |= _both(name, other, calls, by, part, inner)
         out |= _twice(name, flat[n][1], pairs)
         for other, other_part, others in partners[:n]:
-            for mine, theirs in ((m, t) for m, _ in near for t, _ in others if m.name == t.name):
+            for mine, theirs in ((m, t) for m, _ in near for t, _ in others if m.name == t.name != MADE):
                 if other != name:
                     calls = _together(mine.calls, theirs.calls)
                     out |= _both(name, other, calls, mine.name, part, other_part)
@@ -323,10 +331,15 @@ def _twice(name: str, found: _Sources, pairs: _Pairs) -> set[_Pair]:
             if p.one == p.other == source.name
         }
         for other in found:
-            if source.name == other.name and source.calls and other.calls and source is not other:
+            if source.name == other.name != MADE and are_beside(source.calls, other.calls):
                 calls = _together(source.calls, other.calls)
                 out.add(_Pair(name, name, calls, other.name, (False, source.inner or other.inner)))
     return out
+
+
+def are_beside(calls: _Calls, others: _Calls) -> bool:
+    """Whether a call is given one thing as two arguments, by these two ways."""
+    return any(a.call is c.call and a.at != c.at for a in calls for c in others)
 
 
 def _together(calls: _Calls, others: _Calls) -> _Calls:
@@ -386,6 +399,26 @@ class Aliases:
                     out += [
                         _together(calls, p.calls) for p in at.pairs if p.one == name and p.other[0] == "<"
                     ]
+        return out
+
+    @functools.cached_property
+    def twice(self) -> list[_Calls]:
+        """The ways in which what it returns may hold an object in two places: by which calls."""
+        out: list[_Calls] = []
+        for at in self.at.values():
+            if isinstance(at.node, ast.Return):
+                found = sources(at.node.value)
+                out += [pair.calls for pair in _twice("", found, at.pairs)]
+        return out
+
+    @functools.cached_property
+    def made(self) -> list[_Calls]:
+        """By which calls what it returns may be made, the last of which makes it."""
+        out: list[_Calls] = []
+        for at in self.at.values():
+            for name, calls, _ in sources(at.node.value) if isinstance(at.node, ast.Return) else ():
+                ways = [p.calls for p in at.pairs if p.one == name and p.other == MADE]
+                out += [calls] if name == MADE else [_together(calls, way) for way in ways]
         return out
 
 

@@ -75,6 +75,35 @@ def shares(call: ast.Call, frame: FrameType | None, fn: Definition, kind: type[A
     return any(all(shares(c, None, definition, kind, deep + 1) for c in calls) for calls in ways)
 
 
+def gives_twice(
+    calls: list[ast.Call], frame: FrameType | None, fn: Definition, kind: type[Any], deep: int = 0
+) -> bool:
+    """Whether the last of these calls may give what holds an object of a class in two places.
+
+    The others are around it, and have to give what they are given.
+    """
+    from weft.compiler.frontend.aliases import aliases_of
+
+    *around, call = calls
+    callee = meaning(call.func, frame, fn)
+    definition = (
+        definition_of(callee) if isinstance(callee, FunctionType) else getattr(callee, "definition", None)
+    )
+    if deep > _DEEPEST or not isinstance(definition, Definition) or is_internal(definition.file):
+        return False
+    if not all(shares(outer, frame, fn, kind, deep) for outer in around):
+        return False
+    try:
+        aliases = aliases_of(definition)
+    except CompileError:  # its source is not known
+        return False
+    for steps in aliases.twice:
+        if all(shares(step.call, None, definition, kind, deep + 1) for step in steps):
+            return True
+    made = ([step.call for step in steps] for steps in aliases.made)
+    return any(gives_twice(inner, None, definition, kind, deep + 1) for inner in made)
+
+
 def _may_hold(cls: type[Any], kind: type[Any]) -> bool:
     """Whether values of a class may hold one of another class: as a part, not as what they are."""
     if is_struct(cls):
@@ -225,14 +254,17 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
 
 def _is_held_twice(given: ast.expr | None, by: _Caller, kind: type[Any]) -> bool:
     """Whether what is given holds something in two places, as ``Ray(a, a)`` does."""
-    from weft.compiler.frontend.aliases import sources
+    from weft.compiler.frontend.aliases import MADE, are_beside, sources
 
-    held = [
-        name
-        for name, calls, _ in sources(given)
-        if calls and all(shares(step.call, by.frame, by.fn, kind) for step in calls)
-    ]
-    return len(set(held)) < len(held)
+    held: list[Any] = []
+    for source in sources(given):
+        calls = [step.call for step in source.calls]
+        if source.name == MADE:
+            if gives_twice(calls, by.frame, by.fn, kind):
+                return True
+        elif all(shares(call, by.frame, by.fn, kind) for call in calls):
+            held.append(source)
+    return any(a.name == c.name and are_beside(a.calls, c.calls) for a in held for c in held)
 
 
 _REPEATED = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
