@@ -217,6 +217,7 @@ def test_an_array_in_place_and_another(device: DeviceContext) -> None:
 
 def test_what_is_refused_is_refused_again(device: DeviceContext) -> None:
     memory = device.enqueue_create_buffer(np.float32, 100)
+    memory.enqueue_fill(1.0)
     layout: Any = Layout((4, 10), (10, 1))
     x, out, overlapping = (memory[n:].tensor(layout) for n in (0, 40, 20))
     for _ in range(2):
@@ -230,6 +231,7 @@ def test_what_is_refused_is_refused_again(device: DeviceContext) -> None:
     with pytest.raises(LaunchError, match="read-only"):
         softmax(host, out=written)
     buffer = device.enqueue_create_buffer(np.float32, 8)
+    buffer.enqueue_fill(1.0)
     softmax(buffer)
     buffer.close()
     with pytest.raises(LaunchError, match="closed"):
