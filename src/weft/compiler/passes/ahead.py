@@ -54,12 +54,12 @@ def _is_alone(body: BarrierBody, loop: Piece) -> bool:
 def _fetch(body: BarrierBody, node: Piece, load: Op, needed: list[Op]) -> None:
     b, size = body.b, load.results[0].type.bits // 8
     zero, each = b.constant(0, I64), _LINE // size
-    lines = b.arith(
-        "divui", b.arith("addi", body.bounds[0], b.constant(each - 1, I64)), b.constant(each, I64)
-    )
+    last = b.arith("subi", body.bounds[0], b.constant(1, I64))
+    lines = b.arith("addi", b.arith("divui", last, b.constant(each, I64)), b.constant(2, I64))
     (region,), (number,) = indexed("line")
-    with b.into(region):
+    with b.into(region):  # the last thread reads of one line more, unless a line begins with the first
         thread = b.arith("muli", number, b.constant(each, I64))
+        thread = b.select(b.compare("slt", thread, last), thread, last)
         segment = Segment(body, replace(body.context, thread_id=[thread, zero, zero]), node)
         for op in needed:
             segment.op(op)

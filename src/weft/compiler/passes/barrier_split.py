@@ -75,6 +75,7 @@ class BarrierBody:
         self.head = head
         self.bounds = bounds
         self.every = bounds[0]
+        self.in_strip: dict[Value, Value] = {}  # what is kept for a strip alone, and its first thread
         self.uniform: dict[Value, Value] = dict(zip(kernel.args, parameters, strict=True))
         """What is computed once, and its copies."""
         self.in_place = read_in_place(kernel)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from weft.abi.cpu_launch import STRIP
 from weft.compiler.ir.core import Op, Region, Value
-from weft.compiler.ir.types import I32, I64, AddressSpace, PointerType
+from weft.compiler.ir.types import I32, I64, AddressSpace, FloatType, IntType, PointerType, vector
 from weft.compiler.passes.indices import constant
 from weft.compiler.passes.pieces import Piece
 from weft.compiler.passes.some_threads import only_branch
@@ -63,12 +63,16 @@ def _emit(body: BarrierBody, pieces: tuple[Piece, Piece], way: _Sum) -> None:
             further = b.arith("addi", further, b.arith("muli", body.uniform_value(v), b.constant(count, I64)))
     is_behind = b.compare("sle", further, zero)
     (region,), (number,) = indexed("strip")
+    kept = {v: body.arrays[v] for v in _between(body, *pieces)}
+    for v in kept:
+        body.arrays[v] = (b.slot(vector(STRIP, v.type), v.name, body.head), v.type, 1)
     with b.into(region):
         begin = b.select(is_behind, b.arith("subi", b.arith("subi", every, strip), number), number)
         begin = b.value(
             "arith.extui", (b.value("arith.trunci", (begin,), I32),), I64
         )  # so LLVM sees its range
         end = b.arith("addi", begin, strip)
+        body.in_strip = {body.arrays[v][0]: begin for v in kept}
         for piece in pieces:
             (along_x,), (x,) = indexed("thread_x")
             with b.into(along_x):
@@ -77,6 +81,14 @@ def _emit(body: BarrierBody, pieces: tuple[Piece, Piece], way: _Sum) -> None:
             attrs = {"parallel": True, "strip": True}
             b.emit("weft.for", (begin, end, b.constant(1, I64)), (), attrs, (along_x,))
     b.emit("weft.for", (zero, every, strip), (), {"parallel": False}, (region,))
+    body.arrays.update(kept)
+
+
+def _between(body: BarrierBody, first: Piece, second: Piece) -> list[Value]:
+    """What the first piece computes for the second alone: a strip keeps it in registers."""
+    made = [v for op in first.ops for v in op.results if op.name != "weft.slot" and v in body.arrays]
+    both = {first, second}
+    return [v for v in made if isinstance(v.type, (IntType, FloatType)) and body.used_in[v] <= both]
 
 
 def _is_plain(piece: Piece) -> bool:

@@ -33,6 +33,9 @@ class Segment(Rewriter):
         """The address of this thread's part of an array."""
         b = self.b
         index = self.thread()
+        begin = self.body.in_strip.get(array)
+        if begin is not None:
+            index = b.arith("subi", index, begin)
         if count != 1:
             index = b.arith("muli", index, b.constant(count, I64))
         return b.at(array, index, kind)
