@@ -20,6 +20,9 @@ from weft.layout import Layout, LayoutTensor
 CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-13}
 
 
+SHAPES = [(300, 520, 136), (5, 1000, 77), (129, 7, 2000), (1, 1, 3001), (1, 700, 900), (700, 1, 900)]
+
+
 def close(result: Any, expected: Array, tolerance: float) -> None:
     result = found(result)
     assert result.shape == expected.shape
@@ -61,7 +64,7 @@ def test_any_matrices(device: DeviceContext, both: tuple[Array, Array]) -> None:
         np.testing.assert_array_equal(found(result), expected)  # sums of small integers are exact
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(300, 520, 136), (5, 1000, 77), (129, 7, 2000), (1, 1, 3001)])
+@pytest.mark.parametrize(("m", "n", "k"), SHAPES)
 @pytest.mark.parametrize("turned", ["", "a", "b", "ab"])
 @pytest.mark.parametrize("kind", "ef")
 def test_large_ones(device: DeviceContext, m: int, n: int, k: int, turned: str, kind: str) -> None:

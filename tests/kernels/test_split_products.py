@@ -16,9 +16,18 @@ from weft.kernels.products.tiles import by_warpgroups
 from weft.lang.intrinsics import Feature
 from weft.targets import find_target
 
-WAYS = [
+WAYS: list[tuple[tuple[int, int, int], Shape, int, int]] = [
     ((300, 130, 700), Shape((128, 128), 1, 3, 1, 1, cluster=2), 3, 0),
     ((500, 200, 1300), Shape((128, 64), 1, 3, 1, 1), 10, 2),  # more parts than are added up at once
+    ((300, 130, 700), Shape((128, 128), 1, 3, 1, 1, along=4), 1, 0),
+    ((130, 70, 1300), Shape((64, 128), 2, 4, 1, 1, along=2), 9, 0),
+    ((200, 300, 100), Shape((128, 256), 1, 3, 1, 1, along=8), 1, 0),  # more blocks than steps
+]
+
+
+BARE: list[tuple[tuple[int, int, int], Shape, int, int]] = [
+    ((130, 400, 300), Shape((128, 192), 1, 4, 1, 1), 1, 0),
+    ((130, 128, 600), Shape((128, 128), 1, 3, 1, 1, along=2), 3, 0),
 ]
 
 
@@ -26,9 +35,12 @@ def _shifted(x: Any, i: Any, j: Any) -> Any:
     return x + i - j
 
 
-@pytest.mark.parametrize(("extents", "shape", "splits", "whole"), WAYS)
+@pytest.mark.parametrize(
+    ("extents", "shape", "splits", "whole", "bare"),
+    [*((*way, False) for way in WAYS), *((*way, True) for way in BARE)],
+)
 def test_parts_are_joined(
-    device: DeviceContext, extents: tuple[int, int, int], shape: Shape, splits: int, whole: int
+    device: DeviceContext, extents: tuple[int, int, int], shape: Shape, splits: int, whole: int, bare: bool
 ) -> None:
     if not device.info.shares_host and not find_target(device.target).supports(Feature.WGMMA):
         pytest.skip("this GPU has no wgmma")
@@ -41,8 +53,10 @@ def test_parts_are_joined(
         target = op.result((m, n), Operands("sum", x=out).first.dtype, out)
         sides = as_side(op, op["a"], (), (m, k)), turned(as_side(op, op["b"], (), (k, n)))
         into = as_side(op, target, (), (m, n), fill=False)
-        ends = Ends(0.5, [], _shifted, False)
+        ends = Ends(1.0, [], None, False) if bare else Ends(0.5, [], _shifted, False)
         by_warpgroups(Problem(op, *sides, into, ends), shape, splits, whole)
         op.give(target)
-        expected = a.astype(np.float64) @ b.astype(np.float64) / 2 + np.arange(m)[:, None] - np.arange(n)
+        expected = a.astype(np.float64) @ b.astype(np.float64)
+        if not bare:
+            expected = expected / 2 + np.arange(m)[:, None] - np.arange(n)
         np.testing.assert_array_equal(found(out), expected)

@@ -154,12 +154,12 @@ def gemv(a: Any, x: A, *, out: Any = None) -> A:
     vector = op["x"].of(matrix.dtype).shaped((n,), "a has columns for")
     target = op.result((m,), matrix.dtype, out)
     if m:
-        _launch(op, matrix, vector, target, m, n)
+        multiply(op, matrix, vector, target, m, n)
     return op.give(target)
 
 
-def _launch(op: Operands, matrix: Operand, vector: Operand, target: Operand, m: int, n: int) -> None:
-    """Choose how rows are spread over threads."""
+def multiply(op: Operands, matrix: Operand, vector: Operand, target: Operand, m: int, n: int) -> None:
+    """Queue the product, of m rows: which are spread over threads as they lie."""
     loops, (row_step, step), (x_step,) = op.threads_are_loops, matrix.strides, vector.strides
     if row_step != 1 or step == 1 or m == 1:
         launch_rows(op, matrix, vector, target, None)

@@ -22,27 +22,36 @@ class Shape(NamedTuple):
     """Multiply-adds of a multiprocessor in a cycle, of 16 bits by tensor cores, as such tiles reach."""
     cluster: int = 1
     """Blocks with tiles beneath each other, which bring the columns' side together."""
+    along: int = 1
+    """Blocks of a cluster that share what of k a tile has, or a part of it."""
 
 
 WARPGROUPS = (
     Shape((128, 256), 1, 4, 1, 2040),
     Shape((128, 256), 1, 4, 1, 2000, cluster=2),
     Shape((256, 128), 1, 4, 1, 2030),
+    Shape((128, 192), 1, 4, 1, 1900),
     Shape((128, 128), 1, 5, 1, 1790),
     Shape((128, 64), 1, 8, 1, 1230),
+    Shape((128, 128), 1, 5, 1, 1790, along=8),
+    Shape((128, 128), 1, 5, 1, 1790, along=4),
+    Shape((128, 64), 1, 8, 1, 1230, along=2),
     Shape((64, 256), 2, 4, 1, 2030),
     Shape((64, 128), 2, 7, 1, 920),
+    Shape((64, 128), 2, 7, 1, 920, along=2),
 )
 """Rates are those of an H200, whose tiles took so long for each stage."""
 LANES = (
-    Shape((128, 256), (8, 16), 3, 1, 95),
-    Shape((128, 128), (8, 8), 3, 1, 90),
+    Shape((128, 256), (8, 16), 4, 1, 95),
+    Shape((128, 128), (8, 8), 4, 1, 90),
     Shape((64, 64), (8, 4), 3, 4, 75),
 )
 SPLITS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 44)
 BESIDES, BYTES, JOIN = 4000, 26, 4000
 """Cycles that a tile takes beside its products; bytes of memory in a cycle of a multiprocessor; cycles until
 parts may be joined."""
+GATHER = 4000
+"""Cycles that a cluster takes to add up its blocks' sums."""
 NEAR, FAST, PARTS, FOUR = 60, 96, 36, 4
 """Bytes in a cycle that each multiprocessor has from the cache, if all read and if few do, and of parts;
 bytes of a sum."""
@@ -79,18 +88,27 @@ def cost(
     (shape, splits, whole), (m, n, k, z) = way, extents
     (bm, bn), stages = shape.tile, -(-k // depth)
     speed = shape.rate * 2 / width if depth * width == warpgroups.LINE and shape.rate > 900 else shape.rate
-    count, most = _tiles(shape, extents), units // shape.cluster * shape.blocks
+    count, most = _tiles(shape, extents), _at_once(shape, units)
     parts = (count - whole) * splits
-    near = NEAR if (whole + parts) * shape.cluster > units // 2 else FAST
+    near = NEAR if (whole + parts) * shape.cluster * shape.along > units // 2 else FAST
     each = depth * max(bm * bn / speed, (bm * lines[0] + bn * lines[1] / shape.cluster) * width / near)
     waves = -(-whole // most), -(-parts // most)
-    own = waves[0] * (stages * each + BESIDES) + waves[1] * (-(-stages // splits) * each + BESIDES)
+    part = -(-stages // (splits * shape.along))
+    gather = GATHER if shape.along > 1 else 0
+    own = waves[0] * (stages * each + BESIDES) + waves[1] * (part * each + BESIDES + gather)
     memory = (m * k + n * k) * z * width / (BYTES * units) / min(1, 2 * (whole + parts) / most)
     total = max(own * shape.blocks, memory)
     if splits > 1:
         read = min(splits, EIGHT) + (splits > EIGHT) * -(-splits // EIGHT)
-        total += JOIN * (1 + (splits > EIGHT)) + waves[1] * (2 + read) * bm * bn * FOUR / PARTS
+        total += JOIN * (1 + (splits > EIGHT)) + waves[1] * (2 + read) * bm * bn // shape.along * FOUR / PARTS
     return total
+
+
+def _at_once(shape: Shape, units: int) -> int:
+    """Units that run at once: of larger clusters not all find room, whose blocks lie near each other."""
+    if shape.along > 2:
+        return units * 7 // (8 * shape.along)
+    return units // (shape.cluster * shape.along) * shape.blocks
 
 
 def _tiles(shape: Shape, extents: tuple[int, int, int, int]) -> int:
@@ -111,8 +129,8 @@ def choose(
 ) -> Way:
     """The cheapest way: whole tiles, all in up to ``most`` parts, or, if ``hybrid``, the last ones."""
     most = min(most, max(1, -(-extents[2] // depth) // 2))
-    ways = [Way(shape, splits) for shape in shapes for splits in SPLITS if splits <= most]
-    for shape in shapes if hybrid and most > 1 else ():
+    ways = [Way(shape, splits) for shape in shapes for splits in SPLITS if splits * shape.along <= most]
+    for shape in [shape for shape in shapes if shape.along == 1] if hybrid and most > 1 else ():
         tiles, blocks = _tiles(shape, extents), units // shape.cluster
         rest = tiles % blocks
         if tiles > blocks and 0 < rest <= blocks // 2:

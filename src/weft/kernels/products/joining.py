@@ -59,14 +59,19 @@ def joined(sums: Any, own: Any, part: Int, splits: Int, size: Int, counts: Any, 
     return sums, last
 
 
-def _keep(sums: Any, own: Any) -> None:
-    """Write a lane's sums, and let others see them."""
+def put(sums: Any, own: Any) -> None:
+    """Write a lane's sums in fours, ``warp.WARP_SIZE`` of them apart."""
     place = 0
     for some in sums:
         for i in range(0, len(some), FOUR):
             vector = number_class(some[i].dtype, FOUR)(*some[i : i + FOUR])
             own.store(place, vector, alignment=16)
             place += warp.WARP_SIZE * FOUR
+
+
+def _keep(sums: Any, own: Any) -> None:
+    """Write a lane's sums, and let others see them."""
+    put(sums, own)
     fence()
     warp.syncwarp()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from weft import Comptime, Float32, Int, UInt64, kernel, unroll
+from weft import Comptime, Float32, Int, UInt64, func, kernel, unroll
 from weft.gpu import block_idx, launch_bounds, thread_idx
 from weft.gpu.pipeline import Pipeline
 from weft.gpu.warp import syncwarp
@@ -26,6 +26,8 @@ DEEP = 32
 """Elements along k of a stage: rows of 128 bytes."""
 FOUR = 4
 """Elements that a lane reads at once."""
+SLACK = 2
+"""Steps from a stage's use until it is filled again, of which the first is the last warp's."""
 LANES = (4, 8)
 """Lanes of a warp along rows and columns."""
 
@@ -80,38 +82,55 @@ def product(
     if leads:
         a.prefetch_descriptor()
         b.prefetch_descriptor()
-        for step in range(min(count, stages - 1)):
+        for step in range(min(count, stages - SLACK)):
             bring(Int(step))
+    own = places(tile, each, majors)
+    sums = (Float32.splat(wide, 0.0),) * high
+    for step in range(count):
+        if leads and step + stages - SLACK < count:
+            bring(Int(step + stages - SLACK))
+        stage = pipe.consumer_wait(step)
+        here = tiles_a + stage * (bm * DEEP), tiles_b + stage * (bn * DEEP)
+        sums = multiplied(sums, here, own, tile=tile, majors=majors)
+        syncwarp()
+        if thread_idx.x % 32 == 0:
+            pipe.consumer_release(step)
+    at, ends = (z + part * batches, row, col), (alpha, terms, epilogue)
+    write(sums, own, out, at, (m, n), ends, ways=ways)
+
+
+def places(tile: Any, each: Any, majors: Any) -> tuple[tuple[Any, ...], ...]:
+    """Which rows and columns of a tile a thread has."""
+    (bm, bn), (high, wide) = tile, each
     warp, lane = thread_idx.x // 32, thread_idx.x % 32
     beside = bn // (LANES[1] * wide)
     # Lanes beside each other read the same of one side or the other, so that 16 are served at once.
     ty = warp // beside * LANES[0] + lane // 16 * 2 + lane % 2
     tx = warp % beside * LANES[1] + lane // 2 % LANES[1]
-    own_a, own_b = spread(ty, bm // high, high, majors[0]), spread(tx, bn // wide, wide, majors[1])
-    sums = (Float32.splat(wide, 0.0),) * high
-    for step in range(count):
-        if leads and step + stages - 1 < count:
-            bring(Int(step + stages - 1))
-        stage = pipe.consumer_wait(step)
-        here_a, here_b = tiles_a + stage * (bm * DEEP), tiles_b + stage * (bn * DEEP)
-        now = sums
-        for c in unroll(range(DEEP // FOUR)):
-            left = four(here_a, own_a, c, bm, majors[0])
-            right = four(here_b, own_b, c, bn, majors[1])
-            for i in unroll(range(FOUR)):
-                with contraction():
-                    now = tuple([now[r] + left[i][r] * right[i] for r in unroll(range(high))])
-        sums = now
-        syncwarp()
-        if lane == 0:
-            pipe.consumer_release(step)
-    depth = z + part * batches
-    for r in unroll(range(high)):
-        for c in unroll(range(wide)):
-            i, j = row + own_a[r], col + own_b[c]
-            if i < m and j < n:
-                value = finished((sums[r][c],), (depth, i, j), (m, n), (alpha, terms, epilogue), ways=ways)
-                out.start[depth * out.steps[0] + i * out.steps[1] + j * out.step] = value.cast(ways.type)
+    return spread(ty, bm // high, high, majors[0]), spread(tx, bn // wide, wide, majors[1])
+
+
+@func
+def multiplied(sums: Any, here: Any, own: Any, *, tile: Comptime[Any], majors: Comptime[Any]) -> Any:
+    """A thread's sums with the products of a stage."""
+    for c in unroll(range(DEEP // FOUR)):
+        left, right = (four(here[n], own[n], c, tile[n], majors[n]) for n in range(2))
+        for i in unroll(range(FOUR)):
+            with contraction():
+                sums = tuple([some + left[i][r] * right[i] for r, some in enumerate(sums)])
+    return sums
+
+
+@func
+def write(sums: Any, own: Any, out: Any, at: Any, extents: Any, ends: Any, *, ways: Comptime[Any]) -> None:
+    """Write a thread's sums of the tile at a batch, row and column."""
+    z, row, col = at
+    for r in unroll(range(len(own[0]))):
+        for c in unroll(range(len(own[1]))):
+            i, j = row + own[0][r], col + own[1][c]
+            if i < extents[0] and j < extents[1]:
+                value = finished((sums[r][c],), (z, i, j), extents, ends, ways=ways)
+                out.start[z * out.steps[0] + i * out.steps[1] + j * out.step] = value.cast(ways.type)
 
 
 def fetch(x: Any, into: Any, full: Any, at: Any, major: str) -> None:
@@ -120,14 +139,14 @@ def fetch(x: Any, into: Any, full: Any, at: Any, major: str) -> None:
     x.async_copy(into, full, (z, row, k) if major == "k" else (z, k, row))
 
 
-def spread(t: Any, threads: int, count: int, major: str) -> list[Any]:
+def spread(t: Any, threads: int, count: int, major: str) -> tuple[Any, ...]:
     """Which rows or columns a thread has: every so many along k, fours across it."""
     if major == "k":
-        return [t + i * threads for i in range(count)]
-    return [i // FOUR * (FOUR * threads) + t * FOUR + i % FOUR for i in range(count)]
+        return tuple([t + i * threads for i in range(count)])
+    return tuple([i // FOUR * (FOUR * threads) + t * FOUR + i % FOUR for i in range(count)])
 
 
-def four(here: Any, own: list[Any], c: int, extent: int, major: str) -> list[Any]:
+def four(here: Any, own: tuple[Any, ...], c: Any, extent: int, major: str) -> list[Any]:
     """Of four places along k what a thread has of a side: a vector each."""
     count = len(own)
     if major == "k":  # swizzled by 16 bytes

@@ -1,17 +1,19 @@
 """Which kernel a product takes.
 
+- With a vector: ``vectors``, which is ``gemv``.
 - On a CPU: ``panels``.
 - Of 8 and 16 bits, and of Float32 where tf32 is asked for, on Hopper: ``warpgroups``.
 - Of Float32, where the hardware copies tiles: ``lanes``.
 - Of 16-bit floats, on other GPUs with asynchronous copies: ``fragments``.
 - Else: ``plain``.
 
-``tiles`` chooses the tiles of the second and third by what they cost, and ``parts`` sums what k was split in.
+``tiles`` chooses the tiles of ``warpgroups`` and ``lanes`` by what they cost; ``parts`` sums what k was split
+in.
 """
 
 from __future__ import annotations
 
-from weft.kernels.products import fragments, panels, plain, tiles
+from weft.kernels.products import fragments, panels, plain, tiles, vectors
 from weft.kernels.products.problem import Problem
 from weft.lang.intrinsics import Feature
 from weft.targets import find_target
@@ -24,7 +26,9 @@ def multiply(problem: Problem, *, tf32: bool) -> None:
     """Queue the product."""
     name, single = problem.a.dtype.name, problem.groups is None
     has = find_target(problem.op.context.target).supports
-    if problem.op.threads_are_loops:
+    if vectors.takes(problem):
+        vectors.multiply(problem)
+    elif problem.op.threads_are_loops:
         panels.multiply(problem)
     elif problem.extents[2] == 0:
         plain.multiply(problem)

@@ -26,6 +26,13 @@ class Form(NamedTuple):
     """Which of the sides all batches have in common."""
     split: bool = False
     """Whether k is split."""
+    along: int = 1
+    """Blocks of a cluster that share what of k a unit has, and the columns of its sums."""
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of a cluster."""
+        return self.cluster * self.along
 
 
 @struct
@@ -44,7 +51,9 @@ class Schedule:
     rest: Int
     """Tiles of which k is split."""
     rank: Int
-    """The block's number in its cluster."""
+    """The block's number in its cluster of tiles beneath each other."""
+    share: Int
+    """The block's number in its cluster along k."""
 
     @property
     def units(self) -> Int:
@@ -64,6 +73,10 @@ class Schedule:
             tile = splits.select(self.whole + own, unit)
             first = splits.select(part * each, Int(0))
             last = (splits & (first + each < self.steps)).select(first + each, self.steps)
+        if form.along > 1:
+            each = -(-(last - first) // form.along)
+            first = min(first + self.share * each, last)
+            last = min(first + each, last)
         count, (bm, bn) = self.down * self.across, form.tile
         row, col = place(tile % count, self.down, self.across, form.band)
         if table:

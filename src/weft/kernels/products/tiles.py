@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from weft.dtype import DType
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.products import joining, lanes, warpgroups
-from weft.kernels.products.choice import LANES, WARPGROUPS, Shape, choose
+from weft.kernels.products.choice import LANES, WARPGROUPS, Shape, Way, choose
 from weft.kernels.products.groups import listed
 from weft.kernels.products.parts import MOST, join
 from weft.kernels.products.problem import Ends, Problem, aligned, line, turned
@@ -29,67 +29,72 @@ def by_warpgroups(
     band: int = 16,
 ) -> None:
     """Queue the product by tensor cores; the cheapest way unless one is given."""
-    op, groups, width = problem.op, problem.groups, problem.a.dtype.itemsize
-    depth, count = warpgroups.LINE // width, op.context.info.multiprocessors
-    m, n, k, z = problem.extents
+    op, width = problem.op, problem.a.dtype.itemsize
+    depth = warpgroups.LINE // width
     a, b = (aligned(op, x, 16 // width, across=width == 2) for x in (problem.a, problem.b))
-    lines = _lines(a), _lines(b)
-    if groups is not None:
-        extents = -(-m // z), n, k, z
-        shape, splits, whole = choose(WARPGROUPS, extents, depth, width, count, 1, lines)
-    elif shape is None:
-        shape, splits, whole = choose(WARPGROUPS, problem.extents, depth, width, count, 64, lines)
-    rows, columns = shape.tile
-    out, ends, kind = problem.out, problem.ends, problem.out.dtype
-    piece = warpgroups.LINE // kind.itemsize
+    if shape is None:
+        shape, splits, whole = _chosen(problem, depth, (_lines(a), _lines(b)))
+    (rows, columns), (m, n, k, z), groups = shape.tile, problem.extents, problem.groups
     table: tuple[Any, ...] = ()
     if groups is not None:
-        m, z = m // rows + groups.size, 1
+        shape, m, z = shape._replace(cluster=1), m // rows + groups.size, 1
         table = (listed(op, groups, m, rows).memory,)
-    cluster = 1 if table else shape.cluster
-    tiles = (m if table else -(-m // (rows * cluster))) * -(-n // columns) * z
-    whole = tiles if splits == 1 else whole
-    units = whole + (tiles - whole) * splits
-    left, right = _tiled(a, rows, depth, "m"), _tiled(b, columns // cluster, depth, "n")
-    into = None if table else _stored(out, piece, columns // shape.each)
-    odd = out.address % (2 * kind.itemsize) or any(x % 2 for x in (n, *out.strides[:2]))
-    paired = out.strides[2] == 1 and not odd
-    ways = ends.ways(kind)._replace(piece=piece, paired=paired)
+    left, right = _tiled(a, rows, depth, "m"), _tiled(b, columns // shape.cluster, depth, "n")
     majors, shared = (left.major, right.major), (True, False) if table else problem.shared
-    form = Form(shape.tile, shape.each, shape.stages, band, cluster, majors, shared, splits > 1)
-    sizes = m, n, k, z, splits, whole
-    parts = _joining(problem, (tiles - whole) * cluster, splits, rows * columns)
-    grid, block = min(units, count // cluster) * cluster, 128 * (1 + warpgroups.GROUPS)
-    more = {"cluster_dim": cluster} if cluster > 1 else {}
-    nbytes = (shape.stages * (rows + columns) + 4 * warpgroups.ROWS) * warpgroups.LINE
+    split, along = splits > 1, shape.along
+    form = Form(shape.tile, shape.each, shape.stages, band, shape.cluster, majors, shared, split, along)
+    tiles = (m if table else -(-m // (rows * shape.cluster))) * -(-n // columns) * z
+    whole = whole if split else tiles
+    units = whole + (tiles - whole) * splits
+    parts = _joining(problem, (tiles - whole) * form.blocks, splits, rows * columns // along)
+    most = units if along > 1 else op.context.info.multiprocessors // shape.cluster
+    sides = left, right, None if table else _stored(problem.out, columns // shape.each)
+    _launch(problem, form, sides, (m, n, k, z, splits, whole), parts, table, min(units, most))
+
+
+def _chosen(problem: Problem, depth: int, lines: tuple[int, int]) -> Way:
+    """The cheapest way."""
+    m, n, k, z = problem.extents
+    single, width = problem.groups is None, problem.a.dtype.itemsize
+    extents = (m if single else -(-m // z)), n, k, z
+    units = problem.op.context.info.multiprocessors
+    return choose(WARPGROUPS, extents, depth, width, units, 64 if single else 1, lines)
+
+
+def _launch(
+    problem: Problem,
+    form: Form,
+    sides: tuple[Side, Side, Side | None],
+    sizes: tuple[int, ...],
+    parts: tuple[Any, ...],
+    table: tuple[Any, ...],
+    units: int,
+) -> None:
+    """Launch one of the kernels of ``warpgroups``, for so many units at once."""
+    op, out, ends, kind = problem.op, problem.out, problem.ends, problem.out.dtype
+    (rows, columns), (left, right, into) = form.tile, sides
+    odd = out.address % (2 * kind.itemsize) or any(x % 2 for x in (out.shape[2], *out.strides[:2]))
+    paired = out.strides[2] == 1 and not odd
+    ways = ends.ways(kind)._replace(piece=warpgroups.LINE // kind.itemsize, paired=paired)
+    nbytes = (form.stages * (rows + columns) + 4 * warpgroups.ROWS) * warpgroups.LINE
+    how: dict[str, Any] = {"cluster_dim": form.blocks} if form.blocks > 1 else {}
+    how["shared_mem_bytes"] = nbytes
+    grid, block = units * form.blocks, 128 * (1 + warpgroups.GROUPS)
     if into is None or ways.terms or ways.scaled or ways.epilogue:
         function = _bound(warpgroups.product, form=form, ways=ways)
-        lines = (*[Line(x.memory, (0,), cast("Any", 1)) for x in parts[:2]], *parts[2:])
-        given = (
-            _tile(op, left),
-            _tile(op, right),
-            line(out) if into is None else _tile(op, into),
-        )
-        op.launch(
-            function,
-            grid,
-            block,
-            *given,
-            *sizes,
-            lines,
-            table,
-            *ends.given(problem.sums),
-            shared_mem_bytes=nbytes,
-            **more,
-        )
+        end = line(out) if into is None or form.along > 1 else _tile(op, into)
+        joins = (*[Line(x.memory, (0,), cast("Any", 1)) for x in parts[:2]], *parts[2:])
+        given = _tile(op, left), _tile(op, right), end, *sizes, joins, table, *ends.given(problem.sums)
+        op.launch(function, grid, block, *given, **how)
     else:
-        sides = left, right, into
-        boxes = tuple([side.tiled.box for side in sides])
+        all_sides = left, right, into
+        boxes = tuple([side.tiled.box for side in all_sides])
         function = _bound(warpgroups.bare, form=tuple(form), ways=tuple(ways), boxes=boxes)
-        memory, places = [x.memory for x in (a, b, out)], [_descriptor(op, side).address for side in sides]
-        steps = [step // side.operand.dtype.itemsize for side in sides for step in side.tiled.strides[:2]]
-        given = *memory, *places, *(parts or (out, a, 0))
-        op.launch(function, grid, block, *given, *sizes, *steps, shared_mem_bytes=nbytes, **more)
+        memory = [side.operand.memory for side in all_sides]
+        places = [_descriptor(op, side).address for side in all_sides]
+        steps = [step // side.operand.dtype.itemsize for side in all_sides for step in side.tiled.strides[:2]]
+        given = *memory, *places, *(parts or (out, left.operand, 0)), *sizes, *steps
+        op.launch(function, grid, block, *given, **how)
 
 
 def _lines(x: Operand) -> int:
@@ -174,9 +179,9 @@ def _tiled(x: Operand, rows: int, depth: int, across: str, panel: int = warpgrou
     return Side(x, _described(turned(x), (1, depth, panel)), across)
 
 
-def _stored(out: Operand, piece: int, wide: int) -> Side | None:
-    """Tiles of the result, where the hardware can store them."""
-    chunk = 16 // out.dtype.itemsize
+def _stored(out: Operand, wide: int) -> Side | None:
+    """Tiles of the result, where the hardware can store them, of which a warpgroup has so many columns."""
+    piece, chunk = (size // out.dtype.itemsize for size in (warpgroups.LINE, 16))
     fits = chunk in (4, 8) and wide % piece == 0 and out.strides[2] == 1 and out.address % 16 == 0
     if not fits or any(out.strides[n] % chunk and out.shape[n] > 1 for n in (0, 1)):
         return None

@@ -17,9 +17,11 @@ from weft import Bool, Comptime, Float32, Int, Int32, UInt64, func, kernel, unro
 from weft.gpu import block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id, wgmma
 from weft.gpu.cluster import block_rank_in_cluster, cluster_sync
 from weft.gpu.pipeline import Pipeline
+from weft.kernels.products.clusters import gathered, open_meetings
 from weft.kernels.products.finish import Ways, finished, unchanged
 from weft.kernels.products.joining import FOUR, counters, joined
 from weft.kernels.products.schedule import Form, Schedule
+from weft.kernels.row_memory import Line
 from weft.lang.generic import written
 from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
@@ -33,6 +35,8 @@ GROUPS = 2
 """Warpgroups that multiply."""
 PANEL = 64
 """Rows and columns of a piece of what lies across k."""
+WARPS = 4 * GROUPS
+"""Warps that multiply."""
 
 
 @kernel
@@ -99,7 +103,9 @@ def bare(
     lead_a, lead_b = (one if shared else batches for shared in made.shared)
     tile_a = tiles(a, of_a, box_a, (lead_a, m, k), (a_lead, a_step), made.majors[0])
     tile_b = tiles(b, of_b, box_b, (lead_b, n, k), (b_lead, b_step), made.majors[1])
-    into = tiles(out, of_out, box_out, (batches, m, n), (out_lead, out_step), "k")
+    into: Any = Line(out, (out_lead, out_step), one)
+    if made.along == 1:
+        into = tiles(out, of_out, box_out, (batches, m, n), (out_lead, out_step), "k")
     sizes, ends, parts = (
         (m, n, k, batches, splits, whole),
         (Float32(1), (), unchanged),
@@ -142,15 +148,18 @@ def multiply(
     launch_bounds(128 * (1 + GROUPS))
     tiles_a = cast("Any", dynamic_shared_memory)(a.dtype, alignment=1024)
     tiles_b = (tiles_a + stages * bm * bk).bitcast(written(b.dtype))
-    pipe = Pipeline[stages](stack_allocation(UInt64, 2 * stages, address_space=AddressSpace.SHARED))
+    words = stack_allocation(UInt64, 2 * stages + 2, address_space=AddressSpace.SHARED)
+    pipe = Pipeline[stages](words)
+    if form.along > 1:
+        open_meetings(words + 2 * stages, WARPS, form.along)
     pipe.init(consumers=GROUPS * cluster)
-    rank = Int(0)
-    if cluster > 1:
-        rank = block_rank_in_cluster()
+    number = Int(0)
+    if form.blocks > 1:
+        number = block_rank_in_cluster()
         cluster_sync()  # no block brings anything before the others' barriers are there
     down, across = m if table else -(-m // (bm * cluster)), -(-n // bn)
     rest = down * across * batches - whole
-    work = Schedule(m, down, across, -(-k // bk), splits, whole, rest, rank)
+    work = Schedule(m, down, across, -(-k // bk), splits, whole, rest, number % cluster, number // cluster)
     if thread_idx.x < 128:
         wgmma.set_max_registers(40, more=False)
         if thread_idx.x == 0:
@@ -158,8 +167,8 @@ def multiply(
     else:
         wgmma.set_max_registers(232, more=True)
         consume((tiles_a, tiles_b), pipe, work, out, n, parts, table, ends, form=form, ways=ways)
-    if cluster > 1:
-        cluster_sync()  # no block ends while another brings it something
+    if form.blocks > 1:
+        cluster_sync()  # no block ends while another brings it something, or reads its sums
 
 
 @func
@@ -172,7 +181,7 @@ def produce(
             x.prefetch_descriptor()
     (bm, bn), cluster, bk = form.tile, form.cluster, LINE // a.dtype.itemsize
     own, round = bn // cluster, Int(0)
-    for unit in range(block_idx.x // cluster, work.units, grid_dim.x // cluster):
+    for unit in range(block_idx.x // form.blocks, work.units, grid_dim.x // form.blocks):
         z, row, col, _, first, last = work.found(unit, table, form)
         of_a, of_b = (Int(0) if shared else z for shared in form.shared)
         for step in range(first, last):
@@ -205,7 +214,7 @@ def consume(
     rows, columns = group // form.beside * high, group % form.beside * wide
     kind = Int32 if tiles_a.dtype.is_integer else Float32
     area = (tiles_b + form.stages * bn * bk).bitcast(ways.type) + group * (2 * ROWS * ways.piece)
-    for unit in range(block_idx.x // cluster, work.units, grid_dim.x // cluster):
+    for unit in range(block_idx.x // form.blocks, work.units, grid_dim.x // form.blocks):
         z, row, col, end, first, last = work.found(unit, table, form)
         sums = tuple([wgmma.warpgroup_zero(wide, kind) for _ in range(high // ROWS)])
         for step in range(first, last):
@@ -218,6 +227,9 @@ def consume(
         sums = tuple([wgmma.wgmma_wait(some) for some in sums])
         if last > first:
             release(pipe, round - 1, cluster=cluster)
+        if form.along > 1:
+            sums = gathered(sums, tiles_a.bitcast(kind), pipe.words + 2 * form.stages, work.share, form.along)
+            columns += work.share * (wide // form.along)
         writes = Bool(True)
         if form.split:
             if unit >= work.whole:
@@ -257,7 +269,8 @@ def release(pipe: Any, round: Int, *, cluster: Comptime[int]) -> None:
 def join(sums: Any, parts: Any, work: Any, unit: Any, form: Form) -> Any:
     """All sums of a tile and whether they are there, in the last of the warps that have parts of it."""
     (kept, counts, token), (tile, part) = parts, work.part(unit)
-    tile, size, number = tile * form.cluster + work.rank, form.tile[0] * form.tile[1], warp_id() - 4
+    tile, size = tile * form.blocks + work.rank + work.share, form.tile[0] * form.tile[1] // form.along
+    number = warp_id() - 4
     own = kept + (tile * work.splits * size + number * (size // (4 * GROUPS)) + lane_id() * FOUR)
     mine = counts + (tile * (4 * GROUPS) + number) * counters(work.splits)
     return joined(sums, own, part, work.splits, Int(size), mine, token)
