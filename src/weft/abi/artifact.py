@@ -124,7 +124,7 @@ class KernelInfo:
     ``max_threads`` how many threads, where that is not 0.
     ``block_rank`` is how many axes its blocks may have threads along, 0 where they may along all; along x
     they have a multiple of ``strip``, where that is not 0.
-    ``tiles`` are those that the launch describes; where each is described comes behind the parameters.
+    ``tiles`` are those that the launch describes, by the slots, behind the parameters, that say where.
     ``sites`` are its prints and assertions, by the numbers that they have in the module. Behind its
     parameters a ``checked`` one takes how many bytes of shared memory the launch gives, then the ends of each
     pointer's memory, in bytes from where that points.
@@ -149,7 +149,7 @@ class KernelInfo:
     shared_cells: tuple[int, int] = (0, 1)
     notes_all: bool = False
     finds: bool = False
-    tiles: tuple[AskedTiles, ...] = ()
+    tiles: Mapping[int, AskedTiles] = field(default_factory=dict[int, AskedTiles])
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
 
     @property

@@ -68,7 +68,10 @@ def _folder(place: Path, outcomes: Sequence[Outcome]) -> str:
                     {"name": p.name, "type": p.dtype.name, "pointer": p.pointer}
                     for p in info.signature.parameters
                 ],
-                "tiles": [{name: getattr(tiles, name) for name in _TILES} for tiles in info.tiles],
+                "tiles": [
+                    {"slot": slot} | {name: getattr(tiles, name) for name in _TILES}
+                    for slot, tiles in info.tiles.items()
+                ],
                 "shared": info.shared,
                 "dynamic_shared": info.dynamic_shared,
                 "max_threads": info.max_threads,

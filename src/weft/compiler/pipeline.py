@@ -426,7 +426,7 @@ def _described(
         checked=bool(options.checked),
         block_rank=function.block_rank,
         strip=STRIP if target.threads == "loops" and options.even else 0,
-        tiles=tuple(draft.tiles),
+        tiles={len(leaves) + n: tiles for n, tiles in enumerate(draft.tiles)},
         sites=sites,
         **noted,
     )

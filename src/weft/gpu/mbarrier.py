@@ -107,10 +107,6 @@ class SharedMemBarrier:
         """
         return _tried(self.word, UInt32(parity))
 
-    def test_wait(self, parity: NumberLike) -> Bool:
-        """Whether the phase of this parity has ended by now. PTX: ``mbarrier.test_wait.parity``."""
-        return _tried(self.word, UInt32(parity), "test_wait")
-
     def wait(self, parity: NumberLike) -> None:
         """Wait until the phase of this parity has ended."""
         _wait(self.word, UInt32(parity))
@@ -185,10 +181,9 @@ def count_in(barrier: SharedMemBarrier, nbytes: NumberLike) -> None:
     _count(barrier.word, Int32(0), -UInt32(nbytes).cast(Int32))
 
 
-def _tried(word: Pointer[UInt64], parity: UInt32, how: str = "try_wait") -> Bool:
+def _tried(word: Pointer[UInt64], parity: UInt32) -> Bool:
     if has_hardware():
-        text = f"mbarrier.{how}.parity.shared::cta.b64 p, [$1], $2; selp.u32 $0, 1, 0, p;"
-        text = f"{{ .reg .pred p; {text} }}"
+        text = "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2; selp.u32 $0, 1, 0, p; }"
         return _asm(text, UInt32, word, parity, constraints="=r,r,r") != 0
     shared_address(word)
     return _ended(word, parity)

@@ -50,7 +50,7 @@ from weft.gpu.mbarrier import SharedMemBarrier
 from weft.gpu.sync import barrier
 from weft.lang.number import NumberLike
 from weft.lang.pointer import Pointer
-from weft.lang.scalars import Bool, Int, UInt32, UInt64
+from weft.lang.scalars import Int, UInt32, UInt64
 from weft.lang.structs import struct
 
 __all__ = ["Pipeline"]
@@ -94,10 +94,6 @@ class Pipeline(Generic[N]):
         """Wait until the stage of round n is free; gives its number."""
         self.free(n).wait(UInt32(n) // cast("int", N) & 1 ^ 1)
         return self.stage(n)
-
-    def is_free(self, n: NumberLike) -> Bool:
-        """Whether the stage of round n is free by now, so that ``producer_acquire`` would not wait."""
-        return self.free(n).test_wait(UInt32(n) // cast("int", N) & 1 ^ 1)
 
     def consumer_wait(self, n: NumberLike) -> Int:
         """Wait until round n is there; gives its stage's number."""

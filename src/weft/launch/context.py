@@ -376,7 +376,7 @@ class DeviceContext(MakesTiles, BaseContext):
         if arrays:
             check_writes(loaded.signature, kernel, taken, args, named)
             copies = None if empty or self.info.shares_host else loaded.copies(self, memory, values)
-            self.describe_tiles(loaded, values, memory)  # where they are copied to
+            self.describe_tiles(loaded.function.kernel, values, memory)  # where they are copied to
         launch = Launch(loaded.function, grid, block, loaded.pack(values), shared, extents, attributes)
         guest: Stream | None = None
         theirs = len(arrays) > 0 and all(isinstance(m, (ForeignArray, Descriptors)) for m in memory)
@@ -403,7 +403,7 @@ class DeviceContext(MakesTiles, BaseContext):
     ) -> Dim:
         """Add what a launch gives beside its ``count`` arguments to these, and check it; the grid."""
         (_, values, memory, _), (grid, block, plan) = taken, place
-        self.describe_tiles(loaded, values, memory)
+        self.describe_tiles(loaded.function.kernel, values, memory)
         if plan is not None:
             values.extend(plan.extents[: loaded.count - len(values)])
             per_thread = loaded.function.kernel.per_thread

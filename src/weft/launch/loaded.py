@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.abi.formats import bits_of
 from weft.runtime.context import BaseContext
-from weft.runtime.driver import Function, Tiled
+from weft.runtime.driver import Function
 
 if TYPE_CHECKING:
     from weft.foreign.host_copies import HostCopies
@@ -54,13 +54,6 @@ class Loaded:
         """Whether every device takes its launches that ask for nothing beside grid and block."""
         plain = [(n, p.dtype) for n, p in enumerate(signature.parameters) if not p.pointer]
         self._as_bits = [(n, dtype) for n, dtype in plain if not dtype.in_numpy]
-
-    def tiles_at(self, values: Sequence[Any]) -> Iterator[Tiled]:
-        """The tiles of its arguments that a launch with these machine values describes."""
-        for asked in self.function.kernel.tiles:
-            dtype = self.signature.parameters[asked.parameter].dtype.name
-            address = values[asked.parameter]
-            yield Tiled(dtype, address, asked.extents, asked.strides, asked.box, asked.swizzle)
 
     def shared_bytes(self, given: int, threads: int) -> int:
         """The dynamic shared memory of a launch; a kernel that says its blocks' threads says this too."""

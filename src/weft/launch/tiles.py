@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from weft.abi.artifact import KernelInfo
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
@@ -16,7 +18,6 @@ from weft.runtime.context import BaseContext
 from weft.runtime.driver import Tiled
 
 if TYPE_CHECKING:
-    from weft.launch.loaded import Loaded
     from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
 
 _CHUNK = 16
@@ -92,13 +93,15 @@ class MakesTiles(BaseContext):
             asked.tiles[found.address] = tiles, found
         return found
 
-    def describe_tiles(self, loaded: Loaded, values: list[Any], memory: list[Any]) -> None:
+    def describe_tiles(self, kernel: KernelInfo, values: list[Any], memory: list[Any]) -> None:
         """Add to a launch's arguments where the tiles are described that it describes, or correct it."""
-        found = [self.descriptor_of(tiles) for tiles in loaded.tiles_at(values)]
-        first = loaded.count - len(found)
-        given = len(memory) - len(found) if len(values) > first else len(memory)
-        values[first : first + len(found)] = [descriptor.address for descriptor in found]
-        memory[given:] = found
+        asked = tiles_at(kernel, values)
+        found = {slot: self.descriptor_of(tiles) for slot, tiles in asked.items()}
+        known = [slot for slot in found if slot < len(values)]
+        del memory[len(memory) - len(known) :]
+        memory.extend(found.values())
+        for slot, descriptor in found.items():
+            values[slot : slot + 1] = [descriptor.address]
 
     def _new_descriptor(self) -> Descriptors:
         """Room for a descriptor that nobody has used: memory for many is allocated together."""
@@ -110,6 +113,15 @@ class MakesTiles(BaseContext):
                 parts = [Descriptors(self, made.dtype, made.allocation, at, _BYTES // 8) for at in places]
                 self._left = parts
             return self._left.pop()
+
+
+def tiles_at(kernel: KernelInfo, values: Sequence[Any]) -> dict[int, Tiled]:
+    """By slot, the tiles of its arguments that a launch with these machine values describes."""
+    found: dict[int, Tiled] = {}
+    for slot, asked in kernel.tiles.items():
+        dtype, address = kernel.signature.parameters[asked.parameter].dtype.name, values[asked.parameter]
+        found[slot] = Tiled(dtype, address, asked.extents, asked.strides, asked.box, asked.swizzle)
+    return found
 
 
 def described(tensor: LayoutTensor[Any], box: tuple[int, ...], swizzle: TensorMapSwizzle) -> Tiled:

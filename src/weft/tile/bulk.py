@@ -21,20 +21,19 @@ from weft.lang.elaboration import current
 from weft.lang.generic import written
 from weft.lang.machine import threads_are_loops
 from weft.lang.pointer import AddressSpace, pointer_at
-from weft.lang.scalars import Int, Int32, UInt64
+from weft.lang.scalars import Int, UInt64
 from weft.layout.algebra.values import add, mul
 from weft.layout.tensor.access import modes
 from weft.layout.tensor.iterator import LayoutTensorIter
 from weft.layout.tensor.origin import origin_of
 from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
-from weft.math import min
 from weft.memory import stack_allocation
 from weft.record import record
 from weft.tile.distribution import Shape
 from weft.tile.running import settle
 from weft.tile.staged import CHUNK, LINE, fence
 
-__all__ = ["Way", "arrived", "begin", "rounds_by_hardware", "state_of", "turned"]
+__all__ = ["Way", "arrived", "begin", "rounds_by_hardware"]
 
 _MOST_ROWS, _LONGEST, _FARTHEST = 256, 1 << 32, 1 << 40
 """Of what is copied at once; extents of a tensor, and bytes between neighbours, at most."""
@@ -133,53 +132,6 @@ def arrived(rounds: Any, memory: Any, words: Any, round: Int, count: Int, *, way
     if thread_idx.x == 0 and round + way.ahead < count:
         _ask(rounds, memory, words, round + way.ahead, way)
     return pipe.consumer_wait(round)
-
-
-def state_of(ways: Sequence[Way]) -> Any:
-    """What the thread that asks keeps of each ring: how many rounds are asked for, and how many may be."""
-    state = stack_allocation(Int32, 2 * len(ways), address_space=AddressSpace.SHARED)
-    _set(state, ahead=tuple([way.ahead for way in ways]))
-    return state
-
-
-@func
-def _set(state: Any, *, ahead: Comptime[tuple[int, ...]]) -> None:
-    if thread_idx.x == 0:
-        for n, rounds in enumerate(ahead):
-            state[2 * n], state[2 * n + 1] = Int32(rounds), Int32(0)
-
-
-@func
-def turned(rings: Any, state: Any, round: Int, *, ways: Comptime[tuple[Way, ...]], own: Comptime[int]) -> Int:
-    """As ``arrived``, of one of several rings that go their own pace.
-
-    What the first needs later on is asked for where the others are used: products of the first run then.
-    Nobody waits for a stage to be free unless its round is the one at hand.
-    """
-    rounds, memory, words, count = rings[own]
-    pipe = Pipeline[ways[own].stages](words)
-    warp.syncwarp()
-    if lane_id() == 0 and round > 0:
-        pipe.consumer_release(round - 1)
-    if thread_idx.x == 0:
-        state[2 * own + 1] = Int32(min(round + ways[own].ahead + 1, count))
-        if own > 0 or round == 0:
-            for n in unroll(range(len(ways))):
-                _asked(rings[n], state + 2 * n, ways[n])
-        if Int(state[2 * own]) <= round:
-            _ask(rounds, memory, words, round, ways[own])
-            state[2 * own] = Int32(round + 1)
-    return pipe.consumer_wait(round)
-
-
-@func
-def _asked(ring: Any, state: Any, way: Comptime[Way]) -> None:
-    """Ask for the next round of a ring, if its stage is free."""
-    rounds, memory, words, _ = ring
-    next = state[0]
-    if next < state[1] and Pipeline[way.stages](words).is_free(next):
-        _ask(rounds, memory, words, Int(next), way)
-        state[0] = next + 1
 
 
 def _ask(rounds: Any, memory: Any, words: Any, round: Int, way: Way) -> None:

@@ -21,7 +21,7 @@ from weft.layout.tensor.access import modes
 from weft.layout.tensor.edge import edge_of
 from weft.layout.tensor.iterator import LayoutTensorIter
 from weft.memory import dynamic_shared_memory
-from weft.tile.bulk import Way, arrived, begin, rounds_by_hardware, state_of, turned
+from weft.tile.bulk import Way, arrived, begin, rounds_by_hardware
 from weft.tile.distribution import Shape
 from weft.tile.making import block_threads
 from weft.tile.running import settle
@@ -69,7 +69,7 @@ class Staging:
         count = Int(self.tiles[0].__weft_loop__()[0])
         return firsts, shapes, starts, memory + self.start, count
 
-    def staged_in(self, room: Any, stage: Any) -> list[Staged[Any]]:
+    def _staged(self, room: Any, stage: Any) -> list[Staged[Any]]:
         """The tiles of a round, which lies in a stage."""
         firsts, shapes, starts, memory, _ = room
         return [
@@ -89,12 +89,11 @@ class Staging:
         warps = block_threads() // WARP_SIZE
         way = Way(self.stages, tuple(starts), tuple(shapes), warps, self.running)
         words = begin(self.rounds, memory, count, way=way)
-        self.ring_of = (self.rounds, memory, words, count), way, room
 
         def at(round: Any) -> Any:
             self._settle()
             stage = arrived(self.rounds, memory, words, Int(round), count, way=way)
-            return _given(self.staged_in(room, stage))
+            return _given(self._staged(room, stage))
 
         return count, at
 
@@ -103,7 +102,7 @@ class Staging:
         threads, ahead = block_threads(), self.stages - 1 - self.running
 
         def fetch(round: Any) -> None:
-            parts = self.staged_in(room, round % self.stages)
+            parts = self._staged(room, round % self.stages)
             for tile, part, shape in zip(self.tiles, parts, shapes, strict=True):
                 _fetch(tile, part.pointer, round, round < count, shape=shape, threads=threads)
             async_copy_commit_group()
@@ -115,7 +114,7 @@ class Staging:
             barrier()  # this round's tiles are there, and all have used those of the round before
             if ahead:
                 fetch(Int(round) + ahead)
-            return _given(self.staged_in(room, round % self.stages))
+            return _given(self._staged(room, round % self.stages))
 
         settle()
         barrier()
@@ -193,26 +192,7 @@ def streams(*tiles: LayoutTensorIter[Any], stages: int = 2) -> tuple[Stream, ...
         room = stages * prod(shape) * tile.tensor.dtype.itemsize
         start += -(-room // _ALIGNMENT) * _ALIGNMENT
         made.append(staging)
-    loops = [staging.__weft_whole_loop__() for staging in made]
-    if len(made) > 1 and all(staging.rounds is not None for staging in made):
-        return _together(made)
-    return tuple([Stream(*loop) for loop in loops])
-
-
-def _together(made: Sequence[Staging]) -> tuple[Stream, ...]:
-    """Streams of which the hardware copies all."""
-    rings, ways, rooms = zip(*[staging.ring_of for staging in made], strict=True)
-    state = state_of(ways)
-
-    def stream(own: int) -> Stream:
-        def at(round: Any) -> Any:
-            settle(made[own].ring)
-            stage = turned(rings, state, Int(round), ways=ways, own=own)
-            return _given(made[own].staged_in(rooms[own], stage))
-
-        return Stream(rings[own][3], at)
-
-    return tuple([stream(n) for n in range(len(made))])
+    return tuple([Stream(*staging.__weft_whole_loop__()) for staging in made])
 
 
 def shapes_of(tiles: Sequence[LayoutTensorIter[Any]]) -> list[Shape]:

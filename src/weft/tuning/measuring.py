@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weft.abi.artifact import KernelInfo
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.order import Ordered
-from weft.launch.tiles import described
+from weft.launch.tiles import described, tiles_at
 from weft.layout.tma_async import TMATensorTile
 from weft.record import record
 from weft.runtime.buffers import DeviceBuffer
@@ -97,6 +97,7 @@ def _job(candidate: Candidate, values: Mapping[str, Any]) -> Job:
     artifact, launch = candidate.ready.artifact, candidate.ready.launch
     words, shared, attributes = launch.arguments, launch.shared_bytes, launch.attributes
     tiles = _tiles(artifact.kernels[0], values)
+    tiles |= tiles_at(artifact.kernels[0], memoryview(words).cast("Q"))
     return Job(artifact, launch.grid, launch.block, words, shared, launch.over, attributes, tiles)
 
 
