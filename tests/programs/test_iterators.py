@@ -133,6 +133,7 @@ def powers(base: Pointer[Int], exponent: Pointer[Int], small: Pointer[Int8], out
     out[4 * i + 3] = base[i]
 
 
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 def test_powers_are_those_of_numpy(device: DeviceContext) -> None:
     base, exponent = np.array([2, -3, 0, 7, -1]), np.array([62, 41, 0, 30, 5])
     small, out = exponent.astype(np.int8), np.zeros(20, np.int64)
