@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import io
 import itertools
+import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -119,7 +120,8 @@ _contexts: dict[str, DeviceContext] = {}
 def _context(arguments: dict[str, Any]) -> DeviceContext:
     key = repr(arguments)
     if key not in _contexts:
-        _contexts[key] = DeviceContext(**arguments)
+        devices = DeviceContext.number_of_devices(api=arguments["api"])
+        _contexts[key] = DeviceContext(os.getpid() % devices, **arguments)  # workers take turns
     return _contexts[key]
 
 

@@ -110,6 +110,7 @@ def chosen_bits(x: Pointer[BFloat16], other: Pointer[Int16], out: Pointer[Int16]
     out[thread_idx.x] = found
 
 
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 def test_an_integer_stays_what_it_is_beside_the_bits_of_a_number(device: DeviceContext) -> None:
     signalling = np.full(SIZE, 0x7F81, np.int16)  # read as BFloat16, a nan that conversions change
     numbers = device.enqueue_create_buffer(BFloat16, SIZE)
@@ -127,6 +128,7 @@ def greater_and_rounded(x: Pointer[BFloat16], out: Pointer[Int16]):
     out[SIZE + i] = Int16(round(x[i]))
 
 
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 @pytest.mark.parametrize("level", range(4))
 def test_each_level_of_optimisation_knows_numbers(device: DeviceContext, level: int) -> None:
     context = DeviceContext(api=device.info.api, opt_level=level)
