@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics.hook import install
 from weft.diagnostics.modules import present
 from weft.runtime.buffers import DeviceBuffer
 
@@ -138,8 +139,15 @@ def _where(array: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> str:
     return f"{int(wrong.sum())} of {array.size} elements of shape {array.shape}, the first at {list(index)}"
 
 
+class Failed(AssertionError):
+    """An assertion of this module that fails; its traceback ends where the program calls it."""
+
+    __module__, __qualname__ = "builtins", "AssertionError"  # as which it is shown
+
+
 def _fail(what: str, message: str) -> None:
-    raise AssertionError(f"{message}: {what}" if message else what)
+    install(Failed)
+    raise Failed(f"{message}: {what}" if message else what)
 
 
 def _array(value: Any) -> npt.NDArray[Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,3 +57,13 @@ def test_what_a_failure_says() -> None:
     assert refusal(assert_not_equal, x, x) == "equal, with shape (2, 3): [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]"
     assert refusal(assert_true, [1, 0, 0]) == "not true: 2 of 3 elements of shape (3,), the first at [1]"
     assert refusal(assert_false, 1) == "not false: 1"
+
+
+def test_a_failure_ends_where_the_program_calls_it(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    text = "from weft.testing import assert_equal\n\nassert_equal([1, 2], [1, 3])\n"
+    program.write_text(text, encoding="utf-8")
+    ran = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
+    assert ran.stderr.count("File ") == 1
+    said = "AssertionError: 1 of 2 elements of shape (2,) differ\nthe first at [1]: 2, expected 3\n"
+    assert ran.stderr.endswith(said)

@@ -573,3 +573,26 @@ def test_an_error_at_a_terminal_names_the_command(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(["run", "missing.py"]) == 1
     assert capsys.readouterr().err.endswith("\n\n`weft explain no-file` tells more\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("inspect file.py:k --emti asm", "unrecognized arguments: --emti asm; did you mean --emit?"),
+        ("build file.py --targets sm_90", "unrecognized arguments: --targets sm_90; did you mean --target?"),
+        ("run --xyz file.py", "unrecognized arguments: --xyz"),
+        ("inspect a.py:k extra", "unrecognized arguments: extra"),
+    ],
+)
+def test_words_that_no_command_has(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(words.split())
+    usage, *_, last = capsys.readouterr().err.splitlines()
+    assert usage.startswith(f"usage: weft {words.split()[0]} ")
+    assert last == f"weft {words.split()[0]}: error: {said}"
+
+
+def test_a_command_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["inspekt", "file.py"])
+    assert capsys.readouterr().err.endswith("did you mean inspect?\n")

@@ -20,29 +20,7 @@ import pytest
 from PIL import Image
 
 from doctests_in_docs import fenced
-
-ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>[\w+-]*).*$")
-
-
-def blocks(text: str) -> list[tuple[int, str, list[str]]]:
-    """First line's index, language and lines, without the fence's indentation, of each block."""
-    found: list[tuple[int, str, list[str]]] = []
-    closing = indent = ""
-    inside = False
-    for index, line in enumerate(text.splitlines()):
-        if not inside:
-            match = FENCE.match(line)
-            if match:
-                inside = True
-                closing, indent = match["fence"], match["indent"]
-                found.append((index + 1, match["language"], []))
-        elif line.strip() == closing:
-            inside = False
-        else:
-            found[-1][2].append(line.removeprefix(indent))
-    return found
+from pages import PAGES, ROOT, blocks
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

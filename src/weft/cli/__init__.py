@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
+from weft.cli.words import Words
 from weft.diagnostics import WeftError
 from weft.diagnostics.hook import tell_more
 from weft.diagnostics.rendering import render_all
@@ -179,9 +180,7 @@ def _count(text: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="weft", description="GPU programming in Python.", allow_abbrev=False
-    )
+    parser = Words(prog="weft", description="GPU programming in Python.", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version of weft")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 

@@ -14,21 +14,23 @@ from typing import cast
 
 from weft.diagnostics.location import is_internal
 
-_installed = False
+_pruned: tuple[type[BaseException], ...] = ()
+"""Which exceptions are shown without weft's frames."""
 alone = False
 """Whether the command line runs the program, so that what weft says of a crash is all that is to be said."""
 
 
 def install(errors: type[BaseException]) -> None:
     """Have uncaught exceptions of this class, and what they chain, shown without weft's frames."""
-    global _installed
-    if _installed:
+    global _pruned
+    installed = len(_pruned) > 0
+    _pruned += () if errors in _pruned else (errors,)
+    if installed:
         return
-    _installed = True
     previous = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if not any(isinstance(link, errors) for link in _links(error)):
+        if not any(isinstance(link, _pruned) for link in _links(error)):
             previous(kind, error, trace)
             return
         with _pruned_chain(error):

@@ -62,7 +62,8 @@ if TYPE_CHECKING:
 
         def __weft_leaves__(self) -> Any: ...
 
-    Argument = Composite | NumberLike | ArrayLike | CData | StructLike | tuple[Any, ...] | Callable[..., Any]
+    Given = ArrayLike | NumpyLike | CData | StructLike
+    Argument = Composite | NumberLike | Given | tuple[Any, ...] | Callable[..., Any]
     """What Python gives a function where not all arguments are of the annotated types."""
 
     MemoryLike = ArrayLike | BufferLike | NumpyLike | bytes | bytearray | memoryview | array[Any]

@@ -38,6 +38,8 @@ def operand_hint(value: object) -> str:
         return f"call it: {VALUE}()"
     if value is None:
         return "a function without `return` gives None"
+    if isinstance(getattr(type(value), "x", None), property):  # an index of weft.gpu
+        return f"take one of its numbers: {VALUE}.x, say"
     if hasattr(type(value), "__getitem__"):
         return f"give one of its elements: {VALUE}[i]"
     return "give a number"

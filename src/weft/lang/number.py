@@ -33,8 +33,6 @@ from weft.lang.python_number import python_number
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from weft.lang.scalars import Int
-
     class HasAddress(Protocol):
         """A pointer, to memory or to a function."""
 
@@ -349,13 +347,15 @@ class Number(Conversions, AsPython):
     def __float__(self) -> float:
         return float(self._known("float(...)", "write Float32(x) to convert it in the kernel"))
 
-    def __round__(self) -> Int:
-        value = self._known("round(...)", "call round in a @func")
-        wide: Any = number_class(DType.int64, self.lanes)
-        if not self.dtype.is_float:
-            return cast("Any", self)
-        even = lanewise(exact_function("math.roundeven"), value)
-        return wide(lanewise(functools.partial(wrap, wide.dtype), even))
+    if not TYPE_CHECKING:
+
+        def __round__(self):
+            value = self._known("round(...)", "call round in a @func")
+            wide: Any = number_class(DType.int64, self.lanes)
+            if not self.dtype.is_float:
+                return self
+            even = lanewise(exact_function("math.roundeven"), value)
+            return wide(lanewise(functools.partial(wrap, wide.dtype), even))
 
     def _known(self, what: str, hint: str) -> Any:
         if isinstance(self.value, Value):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         Arithmetic,
         Bitwise,
         Division,
+        Rounding,
     )
     from weft.lang.scalars import Bool
 
@@ -49,6 +50,7 @@ class Operators:
         __rxor__: Bitwise
         __rlshift__: Bitwise
         __rrshift__: Bitwise
+        __round__: Rounding
     else:
 
         def __add__(self, other):
