@@ -131,7 +131,9 @@ def arrived(rounds: Any, memory: Any, words: Any, round: Int, count: Int, *, way
         pipe.consumer_release(round - 1 - way.running)
     if thread_idx.x == 0 and round + way.ahead < count:
         _ask(rounds, memory, words, round + way.ahead, way)
-    return pipe.consumer_wait(round)
+    stage = pipe.consumer_wait(round)
+    warp.syncwarp()  # products by warpgroups ask for all threads, and one comes from asking for copies
+    return stage
 
 
 def _ask(rounds: Any, memory: Any, words: Any, round: Int, way: Way) -> None:
