@@ -70,6 +70,22 @@ def some_left(out: Pointer[Int32], n: Int):
         barrier()
 
 
+@kernel
+def leaves_early(out: Pointer[Int32], n: Int):
+    """What decided about a loop ends it, too."""
+    works, most = warp_id() % 2 == 1, warp_id() + n
+    if works:
+        i = Int(0)
+        while i < most:
+            i += 1
+            out[thread_idx.x] += warp.sum(Int32(i))
+            if works:
+                break
+            out[thread_idx.x] += warp.sum(Int32(100))
+    barrier()
+    out[thread_idx.x] += 1
+
+
 def expected(name: str) -> Any:
     warps, lanes = np.divmod(np.arange(THREADS), 32)
     if name == "by_flag":
@@ -78,12 +94,14 @@ def expected(name: str) -> Any:
         return np.where(warps == 1, -ROUNDS, ROUNDS * (lanes + 1))
     if name == "rounds_of_their_own":
         return np.array([sum(32 * (j + i) for i in range(ROUNDS) for j in range(w + 1)) for w in warps])
+    if name == "leaves_early":
+        return np.where(warps % 2 == 1, 33, 1)
     once = sum(i + 31 for i in range(ROUNDS))
     return np.where(warps % 2 == 0, np.where(warps >= 2, 2 * once, once), 0)
 
 
 @pytest.mark.parametrize(
-    "made", [by_flag, otherwise, rounds_of_their_own, some_left], ids=lambda k: k.__name__
+    "made", [by_flag, otherwise, rounds_of_their_own, some_left, leaves_early], ids=lambda k: k.__name__
 )
 def test_what_was_decided_before(device: DeviceContext, made: Kernel[...]) -> None:
     out = device.enqueue_create_buffer(Int32, THREADS)

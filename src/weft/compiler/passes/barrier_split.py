@@ -10,7 +10,7 @@ The scheme is that of POCL's work-item loops (Jääskeläinen et al., 2015).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from weft.abi.warp import WARP
 from weft.compiler.ir.builder import Builder
@@ -396,19 +396,20 @@ class BarrierBody:
             return self.left is not None
         return op.name not in ("weft.slot", "llvm.alloca", "llvm.unreachable")
 
-    def uniform_value(self, v: Value) -> Value:
-        """A value that is the same for all threads, outside the thread loops."""
+    def uniform_value(self, v: Value, asked: Sequence[Value] = ()) -> Value:
+        """A value that is alike in all threads, outside their loops; ``asked``: what they just told."""
         found = self.uniform.get(v)
         if found is not None:
             return found
-        cell = self.met[v][0] if v in self.met else self.cells.get(v)
+        told = v in self.met and (v in asked or v not in self.cells)
+        cell = self.met[v][0] if told else self.cells.get(v)
         if cell is not None:
             return self.b.get(cell, v.type)
         owner = v.owner
         if not isinstance(owner, Op):
             return v
         rewriter = Rewriter(self.b, self.context, self.frame, self.head)
-        rewriter.mapping = {o: self.uniform_value(o) for o in owner.operands}
+        rewriter.mapping = {o: self.uniform_value(o, asked) for o in owner.operands}
         rewriter.op(owner)
         return rewriter.lookup(v)
 
@@ -427,7 +428,7 @@ class BarrierBody:
         if offsets is not None:
             self.rounds(node, offsets)
             return
-        operands = tuple([self.uniform_value(v) for v in op.operands])
+        operands = tuple([self.uniform_value(v, node.asked) for v in op.operands])
         regions: list[Region] = []
         for n, (old, part) in enumerate(zip(op.regions, node.parts, strict=True)):
             with b.into(old.alike(self.uniform)) as made:
@@ -437,7 +438,7 @@ class BarrierBody:
                 self.sequence(part)
                 if is_condition:
                     self.meet(node)
-                    b.emit("weft.condition", (self.uniform_value(old.ops[-1].operands[0]),))
+                    b.emit("weft.condition", (self.uniform_value(old.ops[-1].operands[0], node.asked),))
             regions.append(made)
         b.emit(op.name, operands, (), dict(op.attrs), tuple(regions))
 
@@ -454,8 +455,8 @@ class BarrierBody:
         assert op is not None
         lower = b.constant(0, I64)
         for offset in offsets:
-            lower = b.arith("addi", lower, self.uniform_value(offset))
-        upper, step = (self.uniform_value(v) for v in op.operands[1:])
+            lower = b.arith("addi", lower, self.uniform_value(offset, node.asked))
+        upper, step = (self.uniform_value(v, node.asked) for v in op.operands[1:])
         every = self.bounds[0]
         lower = rounds_at_once(self, node, lower, upper, step)
         with b.into(op.regions[0].alike(self.behind)) as made:
