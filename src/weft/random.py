@@ -98,7 +98,7 @@ def randint(seed: Int, offset: Int, low: Int, high: Int) -> Int:
     Each is as likely up to a part of ``(high - low) / 2**64``, as 64 bits are scaled and none is rejected.
     """
     bits = philox4x32(seed, offset, 0)
-    count = UInt64(high - low)
+    count = UInt64(max(high - low, 0))
     upper, lower = UInt64(bits[0]) * count, UInt64(bits[1]) * count
     return low + Int((upper + (lower >> 32)) >> 32)
 

@@ -114,11 +114,11 @@ class Number:
         if self.kind.is_float:
             return _squares(self, other)
         kind, a, n = both(self, other)
-        return Number(kind, kind.wrap(pow(a, n, 1 << 64)))
+        return _power(kind, a, n)
 
     def __rpow__(self, other: Any) -> Any:
         kind, n, a = both(self, other)
-        return Number(kind, kind.wrap(pow(a, n, 1 << 64)))
+        return _power(kind, a, n)
 
     def cast(self, to: Any) -> Number:
         return Number(to.kind, convert(self.value, self.kind, to.kind))
@@ -167,6 +167,12 @@ def both(a: Number, c: Any) -> tuple[Kind, Any, Any]:
         raise TypeError(f"{a.kind.name} meets {c!r}")
     kind = INT if a.kind is BOOL and not isinstance(c, bool) else a.kind
     return kind, convert(a.value, a.kind, kind), literal(c, kind)
+
+
+def _power(kind: Kind, a: int, n: int) -> Number:
+    """An integer to a power, which below 0 is an assertion that fails."""
+    assert n >= 0
+    return Number(kind, kind.wrap(pow(a, n, 1 << 64)))
 
 
 def _squares(base: Number, exponent: int) -> Any:

@@ -292,3 +292,23 @@ def test_they_only_store() -> None:
         ctx.enqueue_function(k, x, grid_dim=1, block_dim=1)
     with pytest.raises(CompileError, match="which only stores numbers"):
         abs(Float8_e5m2(1.0))
+
+
+@kernel
+def by_way_of_halves(x: Pointer[UInt32], y: Pointer[Int], out: Pointer[Float32], shift: Int):
+    i = global_idx.x
+    out[3 * i] = Float32((x[i] << 22).cast(Float16))
+    out[3 * i + 1] = Float32((y[i] << shift << 20).cast(Float16))
+    out[3 * i + 2] = Float32((y[i] << shift).cast(Float16))
+
+
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
+def test_an_integer_of_few_digits_by_way_of_a_half(device: DeviceContext) -> None:
+    """LLVM leaves the half out where the integer has no more digits than it."""
+    x, y = np.arange(64, dtype=np.uint32), np.arange(-32, 32)
+    out = np.empty((64, 3), np.float32)
+    device.enqueue_function(by_way_of_halves, x, y, out, 3, grid_dim=1, block_dim=64)
+    device.synchronize()
+    with np.errstate(over="ignore"):
+        wanted = [numbers.astype(np.float16).astype(np.float32) for numbers in (x << 22, y << 23, y << 3)]
+    np.testing.assert_array_equal(out, np.stack(wanted, axis=1))

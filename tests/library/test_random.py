@@ -97,4 +97,5 @@ def test_distributions(device: DeviceContext) -> None:
 def test_from_python() -> None:
     assert rand(1, 2) == (by_python(1, 2)[0] >> 8) / 2**24
     assert [randint(5, n, 3, 3) for n in range(3)] == [3, 3, 3]
+    assert [randint(5, n, 3, -7) for n in range(3)] == [3, 3, 3]
     assert {randint(5, n, 0, 2) for n in range(20)} == {0, 1}

@@ -13,6 +13,7 @@ from weft.gpu.host import DeviceContext
 from weft.layout import Layout
 from weft.memory import AddressSpace, stack_allocation
 
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 MOST = 256
 
 

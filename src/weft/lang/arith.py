@@ -343,6 +343,18 @@ def _to_odd(b: Elaboration, x: Value, y: Value, total: Value) -> Value:
     return bitcast(b, odd, d)
 
 
+def _within(b: Elaboration, x: Value, d: DType, most: int) -> Value:
+    """An integer, or what of -most to most is next to it.
+
+    Beyond 65519 all are infinite in Float16, which LLVM forgets of integers with few digits that another
+    conversion follows: it leaves the first out (InstCombine, ``isKnownExactCastIntToFP``). ``most`` is odd.
+    """
+    for order, end in (("gt", most), ("lt", -most))[: 1 + d.is_signed]:
+        limit = b.constant(end, x.type)
+        x = select(b, compare(b, order, d, x, limit), limit, x)
+    return x
+
+
 def cast(b: Elaboration, x: Value, source: DType, target: DType) -> Value:
     """``x`` as another number format: integers wrap, floats round, float to integer truncates.
 
@@ -361,6 +373,8 @@ def cast(b: Elaboration, x: Value, source: DType, target: DType) -> Value:
         return b.value(f"llvm.intr.fpto{'s' if target.is_signed else 'u'}i.sat", (x,), to)
     if target.kind == "bfloat" and source.bits > 24:  # targets go through float32, and would round twice
         return _cast_float(b, cast(b, _odd(b, x, source), source, DType.float64), DType.float64, target)
+    if target is DType.float16 and source.bits > 16:
+        x = _within(b, x, source, 131071)
     if target.is_float:
         return b.value("arith.sitofp" if source.is_signed else "arith.uitofp", (x,), to)
     if to is x.type:
