@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from weft.diagnostics.hook import install
+from weft.diagnostics.hook import hide_frames, install
 from weft.diagnostics.modules import present
 from weft.runtime.buffers import DeviceBuffer
 
@@ -145,8 +145,12 @@ class Failed(AssertionError):
     __module__, __qualname__ = "builtins", "AssertionError"  # as which it is shown
 
 
+Failed.__name__ = "AssertionError"  # by pytest
+
+
 def _fail(what: str, message: str) -> None:
     install(Failed)
+    hide_frames()
     raise Failed(f"{message}: {what}" if message else what)
 
 
