@@ -140,3 +140,12 @@ def test_what_the_hardware_copies(ptx: Ptx) -> None:
     text = ptx(kernel_of(until, 128), a, a, out, 1.0)
     assert by_threads in text
     assert bulk in text
+
+
+@pytest.mark.parametrize("threads", [32, 64])
+def test_blocks_without_a_warpgroup_ask_nothing_of_one(ptx: Ptx, threads: int) -> None:
+    """They have fewer threads than all instructions of warpgroups want, the one that waits too."""
+    a, out = np.zeros((192, 64), np.float16), np.zeros((64, 64), np.float32)
+    assert "wgmma" in ptx(kernel_of(overwritten, 128), a, out)
+    assert "wgmma" not in ptx(kernel_of(overwritten, threads), a, out)
+    assert "wgmma" not in ptx(kernel_of(until, threads), a, a, out, 1.0)

@@ -16,6 +16,8 @@ from weft.tile.registers import joined, lane, pieces
 
 __all__ = ["Running", "settle"]
 
+_WARPGROUP = 128
+"""Threads that multiply together."""
 _FEW = 4
 """Numbers of a thread that a reduction gives."""
 
@@ -80,9 +82,13 @@ def settle(ring: int = 0) -> None:
     Args:
         ring: which memory, so that products of other operands may run on; 0 for any.
     """
-    if threads_are_loops() or not current_target().supports(Feature.WGMMA):
-        return
     b, others = current(), 0
+    if (
+        threads_are_loops()
+        or not current_target().supports(Feature.WGMMA)
+        or b.elaborator.threads < _WARPGROUP
+    ):
+        return
     for region, rings in reversed(b.begun):
         if region is not b.region or not ring or not {ring, 0}.isdisjoint(rings - {0} if ring else rings):
             break

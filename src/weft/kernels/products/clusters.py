@@ -66,9 +66,9 @@ def arrive_and_wait(word: Any) -> None:
 @func
 def show(word: Any, *, along: Comptime[int]) -> None:
     """Let all blocks of the cluster see what this warp wrote, and wait until all have done so."""
-    fence("release", scope="cluster")
     warp.syncwarp()
     if lane_id() == 0:
+        fence("release", scope="cluster")  # behind the meeting: it is for what all lanes wrote
         for other in range(along):
             SharedMemBarrier(word).arrive_cluster(other)
     SharedMemBarrier(word).wait(UInt32(0))
