@@ -216,6 +216,10 @@ def doubled(v):
     return Pair(v, v)
 
 
+def doubled_by_asking(v):
+    return Pair(v, v) if type(v) is not int else v  # by other code while a kernel is elaborated
+
+
 @func
 def kept(v: Vector[Float64, 2]) -> Pair:
     pair = doubled(v)
@@ -245,6 +249,7 @@ SHARED = [
     "pair = moved(Pair(a, a)); return pair.one.x + pair.other.x",
     "pair = Pair(a, a); pair = moved(pair); return pair.one.x + pair.other.x",
     "pair = doubled(a); pair.one.x = 5.0; return pair.one.x + pair.other.x",
+    "pair = doubled_by_asking(a); pair.one.x = 5.0; return pair.one.x + pair.other.x",
     "pair = doubled(a + b); pair.one.x = 5.0; return pair.one.x + pair.other.x",
     "pair = exchanged(kept(a)); again = pair; again.one.x = 5.0; return again.one.x + again.other.x",
     "pair = moved(doubled(b)); return pair.one.x + pair.other.x",

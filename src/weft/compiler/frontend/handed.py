@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from types import FrameType, FunctionType, MethodDescriptorType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from weft.compiler.frontend.helpers import written_definition
 from weft.compiler.frontend.tree import B, root_of
 from weft.compiler.source.definition import MISSING, Definition
-from weft.compiler.source.python import definition_of
 from weft.diagnostics import CompileError, is_internal, refuse
 from weft.lang.inline_array import InlineArray
 from weft.lang.number import number_class
@@ -62,7 +62,7 @@ def shares(call: ast.Call, frame: FrameType | None, fn: Definition, kind: type[A
     if isinstance(callee, MethodDescriptorType):  # as those of lists
         return True
     if isinstance(callee, FunctionType):
-        definition = definition_of(callee)
+        definition = written_definition(callee)
     elif definition is None and hasattr(callee, "captures"):  # a lambda
         return True
     if not isinstance(definition, Definition) or is_internal(definition.file):
@@ -87,7 +87,9 @@ def gives_twice(
     *around, call = calls
     callee = meaning(call.func, frame, fn)
     definition = (
-        definition_of(callee) if isinstance(callee, FunctionType) else getattr(callee, "definition", None)
+        written_definition(callee)
+        if isinstance(callee, FunctionType)
+        else getattr(callee, "definition", None)
     )
     if deep > _DEEPEST or not isinstance(definition, Definition) or is_internal(definition.file):
         return False
@@ -170,7 +172,7 @@ def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], f
     while at_hand is not None and not is_staged(at_hand.f_code):
         helper = b.helper_of(at_hand.f_code)
         if helper is not None and changed:  # Python at compile time, whose callers are asked next
-            of = definition_of(helper)
+            of = written_definition(helper)
             aliases = aliases_of(of)
             found = ((at, _at_hand(at.node, at_hand, exactly=True)) for at in aliases.at.values())
             at, call = next(((at, call) for at, call in found if call is not None), (None, None))

@@ -44,7 +44,7 @@ from weft.compiler.frontend.tree import (
 )
 from weft.compiler.source.by_identity import Identity
 from weft.compiler.source.definition import MISSING, Definition, Scope
-from weft.compiler.source.python import scope_of
+from weft.compiler.source.python import definition_of, scope_of
 from weft.compiler.source.rewritten import Rewriting
 from weft.diagnostics import WeftError, is_internal, refuse
 from weft.lang.captured import reads_of
@@ -520,3 +520,8 @@ def _goes_by_objects(value: Any) -> bool:
 
 _identity = Identity(_names, _goes_by_objects, BY_TEXT)
 _asking = Rewriting(_rewrite, {_ASKER: _asker}, _unread)
+
+
+def written_definition(helper: FunctionType) -> Definition:
+    """A helper as a definition, by its text also while it runs by other code."""
+    return definition_of(_asking.as_written(helper))

@@ -82,6 +82,10 @@ class Rewriting:
             self.own[found] = own
         return own
 
+    def as_written(self, fn: FunctionType) -> FunctionType:
+        """A function with the code that its text gives, also while it is rewritten."""
+        return self.function_of(fn.__code__, [fn]) or fn
+
     def _begin(self, fn: FunctionType) -> None:
         with self.lock:
             code, count = self.under_way.get(fn, (fn.__code__, 0))
