@@ -216,10 +216,6 @@ def doubled(v):
     return Pair(v, v)
 
 
-def doubled_by_asking(v):
-    return Pair(v, v) if type(v) is not int else v  # by other code while a kernel is elaborated
-
-
 @func
 def kept(v: Vector[Float64, 2]) -> Pair:
     pair = doubled(v)
@@ -249,7 +245,6 @@ SHARED = [
     "pair = moved(Pair(a, a)); return pair.one.x + pair.other.x",
     "pair = Pair(a, a); pair = moved(pair); return pair.one.x + pair.other.x",
     "pair = doubled(a); pair.one.x = 5.0; return pair.one.x + pair.other.x",
-    "pair = doubled_by_asking(a); pair.one.x = 5.0; return pair.one.x + pair.other.x",
     "pair = doubled(a + b); pair.one.x = 5.0; return pair.one.x + pair.other.x",
     "pair = exchanged(kept(a)); again = pair; again.one.x = 5.0; return again.one.x + again.other.x",
     "pair = moved(doubled(b)); return pair.one.x + pair.other.x",
@@ -258,6 +253,31 @@ SHARED = [
 
 def made(body: str, load: Any) -> Any:
     return load(MADE.replace("BODY", body.replace("; ", "\n    "))).assigned
+
+
+ASKS = """
+import operator
+
+from weft import Bool, Float64, func
+
+KINDS = {"is": operator.is_}
+
+
+def asks(b):
+    return KINDS["is"](b, True)
+
+
+@func
+def is_large(x: Float64) -> Bool:
+    return asks(x > 2.0)
+"""
+
+
+def test_a_helper_that_runs_by_other_code(load: Any) -> None:
+    """From the first program on that may ask by identity, helpers do while a kernel is elaborated."""
+    assert load(ASKS).is_large(3.0)
+    with pytest.raises(CompileError, match="may be the same vec2d"):
+        made(next(body for body in SHARED if "doubled(a)" in body), load)(3.0)
 
 
 @pytest.mark.parametrize(("body", "wanted"), [*zip(KEPT, [7.0, 7.0, 7.0, 10.0], strict=True)])
