@@ -255,6 +255,29 @@ def made(body: str, load: Any) -> Any:
     return load(MADE.replace("BODY", body.replace("; ", "\n    "))).assigned
 
 
+COPIED = """
+import copy
+
+from weft import Float64, Int, Int32, SIMD, func
+
+
+@func
+def changed(x: Float64, i: Int) -> Int32:
+    u = copy.copy(SIMD[Float64, 4](x, 2.0, x, 4.0).cast(Int32))
+    u[i] -= 7
+    again = copy.copy(u)
+    again[i + 1] = 0
+    v = u[0]
+    other = copy.copy((u > v).select(SIMD[Int32, 4](v), v))
+    other[i] -= other[0]
+    return u[0] + 10 * u[1] + 100 * again[2] + 1000 * other[1]
+"""
+
+
+def test_lanes_of_a_copied_vector(load: Any) -> None:
+    assert load(COPIED).changed(3.0, 1) == 3 + 10 * (2 - 7)
+
+
 ASKS = """
 import operator
 

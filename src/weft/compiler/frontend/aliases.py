@@ -96,7 +96,10 @@ class At(NamedTuple):
 
         ``field``: within that of the one's.
         """
+        within = name not in frame.f_locals or holds(frame.f_locals[name], kind, strictly=True)
         for pair in self.pairs:
+            if pair.one == name and pair.other in (MADE, name) and not within:
+                continue  # the one that changes is no part of it, so no two parts of it are that
             if pair.one == name and pair.other == MADE:
                 if gives_twice([step.call for step in pair.calls], frame, fn, kind):
                     yield name

@@ -86,6 +86,8 @@ def gives_twice(
 
     *around, call = calls
     callee = meaning(call.func, frame, fn)
+    if callee in _COPIED or callee is copy.deepcopy:  # Python's own, which give each part one place
+        return False
     definition = (
         written_definition(callee)
         if isinstance(callee, FunctionType)
@@ -149,7 +151,9 @@ def meaning(node: ast.expr, frame: FrameType | None, fn: Definition) -> Any:
     held = meaning(node.value, frame, fn)
     if held is MISSING:
         return MISSING
-    if isinstance(node, ast.Subscript):  # of a class, its parameters
+    if isinstance(node, ast.Subscript):  # of a class, its parameters; of a variable, an item
+        if isinstance(node.value, ast.Name) and frame and type(frame.f_locals.get(node.value.id)) is Var:
+            return MISSING
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         given = [p.value if isinstance(p, ast.Constant) else meaning(p, frame, fn) for p in parts]
         if not isinstance(held, type) or MISSING in given:
