@@ -547,7 +547,7 @@ def rows_changed(t: LayoutTensor[Float32], u: LayoutTensor[Int32]):
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("columns", [4, 70])
 def test_rows_change_as_numpy_has_them(launch: Launch, columns: int, dynamic: bool) -> None:
-    t, u = floats(3, columns), numbers(3, columns)
+    t, u = (numbers(3, columns) / 4).astype(np.float32), numbers(3, columns)  # exact, as GPUs may use fma
     found = launch(rows_changed, t, u, grid_dim=1, block_dim=1, dynamic=dynamic)
     rows_changed.function(t, u)
     assert np.array_equal(found[0], t)
