@@ -33,7 +33,7 @@ Case = Callable[[], None]
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fopenmp", "-shared", "-fPIC")
 EXACT = "-ffp-contract=off"
 """Products and sums are rounded each, as in weft; without it gcc fuses them."""
-ISPC = ("-O3", "--opt=disable-fma", "--pic")
+ISPC = ("-O3", "--opt=disable-fma", "--target=host", "--pic")
 PEERS_IN_TURN = ("Numba", "C", "C, fused", "ISPC")
 WARM_UP = 12
 """Rounds that do not count: the first launches go through Python."""
@@ -132,8 +132,8 @@ def _ispc() -> Any:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "fourteen.o"
         command = [compiler, *ISPC, str(PEERS / "fourteen.ispc"), "-o", str(made)]
-        linked = ["gcc", "-shared", str(made), "-o", str(made.with_suffix(".so"))]
-        for step in (command, linked):
+        tasks = [str(made), str(PEERS / "ispc_tasks.c"), "-o", str(made.with_suffix(".so"))]
+        for step in (command, [_c_compiler() or "gcc", *FLAGS, *tasks]):
             if subprocess.run(step, check=False).returncode:
                 return None
         return ctypes.CDLL(str(made.with_suffix(".so")))
@@ -141,7 +141,7 @@ def _ispc() -> Any:
 
 def _library(*more: str) -> Any:
     """C's loops, or None without a compiler."""
-    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
+    compiler = _c_compiler()
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
@@ -150,6 +150,10 @@ def _library(*more: str) -> Any:
         if subprocess.run(command, check=False).returncode:
             return None
         return ctypes.CDLL(str(made))
+
+
+def _c_compiler() -> str | None:
+    return os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
 
 
 def _as_c(args: Sequence[Any]) -> list[Any]:

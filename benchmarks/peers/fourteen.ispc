@@ -1,8 +1,8 @@
-// Three of the fourteen kernels as ISPC has them: the loops of fourteen.c, with programs for lanes.
+// Three of the fourteen kernels as ISPC has them: the loops of fourteen.c, with programs for lanes and tasks for threads.
 
-export void mandelbrot(uniform int32 out[], uniform int64 height, uniform int64 width, uniform int32 most) {
-    uniform int n = (uniform int)width;
-    foreach (row = 0 ... (uniform int)height, col = 0 ... n) {
+task void rows_of_mandelbrot(uniform int32 out[], uniform int height, uniform int n, uniform int32 most) {
+    uniform int first = 8 * (uniform int)taskIndex;
+    foreach (row = first ... min(height, first + 8), col = 0 ... n) {
         float cx = -2.0f + (float)col * (3.0f / n), cy = -1.5f + (float)row * (3.0f / n);
         float x = 0.0f, y = 0.0f;
         int count = 0;
@@ -16,9 +16,13 @@ export void mandelbrot(uniform int32 out[], uniform int64 height, uniform int64 
     }
 }
 
-export void nbody(const uniform float bodies[], uniform float forces[], uniform int64 count) {
-    uniform int n = (uniform int)count;
-    foreach (i = 0 ... n) {
+export void mandelbrot(uniform int32 out[], uniform int64 height, uniform int64 width, uniform int32 most) {
+    launch[((uniform int)height + 7) / 8] rows_of_mandelbrot(out, (uniform int)height, (uniform int)width, most);
+}
+
+task void forces_of_some(const uniform float bodies[], uniform float forces[], uniform int n) {
+    uniform int first = 256 * (uniform int)taskIndex;
+    foreach (i = first ... min(n, first + 256)) {
         float x = bodies[i], y = bodies[n + i], z = bodies[2 * n + i];
         float fx = 0.0f, fy = 0.0f, fz = 0.0f;
         for (uniform int j = 0; j < n; j++) {
@@ -35,6 +39,10 @@ export void nbody(const uniform float bodies[], uniform float forces[], uniform 
     }
 }
 
+export void nbody(const uniform float bodies[], uniform float forces[], uniform int64 n) {
+    launch[((uniform int)n + 255) / 256] forces_of_some(bodies, forces, (uniform int)n);
+}
+
 // ISPC has no erf; its example of options has this polynomial of the normal distribution (Abramowitz, Stegun 26.2.17).
 static inline float normal(float X) {
     float L = abs(X);
@@ -48,10 +56,12 @@ static inline float normal(float X) {
     return X > 0.0f ? 1.0f - w : w;
 }
 
-export void black_scholes(const uniform float price[], const uniform float strike[], const uniform float years[],
-                          uniform float call[], uniform float put[], uniform int64 n, uniform float rate,
-                          uniform float volatility) {
-    foreach (i = 0 ... (uniform int)n) {
+task void prices_of_some(const uniform float price[], const uniform float strike[], const uniform float years[],
+                         uniform float call[], uniform float put[], uniform int n, uniform float rate,
+                         uniform float volatility) {
+    uniform int size = (n + (uniform int)taskCount - 1) / (uniform int)taskCount;
+    uniform int first = size * (uniform int)taskIndex;
+    foreach (i = first ... min(n, first + size)) {
         float root = sqrt(years[i]);
         float d1 = (log(price[i] / strike[i]) + (rate + 0.5f * volatility * volatility) * years[i]) /
                    (volatility * root);
@@ -61,4 +71,10 @@ export void black_scholes(const uniform float price[], const uniform float strik
         call[i] = price[i] * n1 - later * n2;
         put[i] = later * (1.0f - n2) - price[i] * (1.0f - n1);
     }
+}
+
+export void black_scholes(const uniform float price[], const uniform float strike[], const uniform float years[],
+                          uniform float call[], uniform float put[], uniform int64 n, uniform float rate,
+                          uniform float volatility) {
+    launch[64] prices_of_some(price, strike, years, call, put, (uniform int)n, rate, volatility);
 }
