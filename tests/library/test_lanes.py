@@ -169,6 +169,62 @@ def test_roots_and_what_is_no_number(launch: Launch) -> None:
 
 
 @kernel
+def climbing(start: Pointer[Int], out: Pointer[Int], limits: Int):
+    """A variable that one loop alone reads, each time it runs what it was after the time before."""
+    i = global_idx.x
+    at, rounds = start[i], Int(0)
+    for k in range(limits):
+        while at < 10 * k:
+            at += 3
+            rounds += 1
+            if at % 7 == 2:
+                break
+    out[i] = rounds
+
+
+def rounds_of_climbing(at: int, limits: int) -> int:
+    rounds = 0
+    for k in range(limits):
+        while at < 10 * k:
+            at, rounds = at + 3, rounds + 1
+            if at % 7 == 2:
+                break
+    return rounds
+
+
+def test_a_variable_outlives_its_loop(launch: Launch) -> None:
+    start = np.random.default_rng(4).integers(-20, 60, 66)
+    _, out = launch(climbing, start, np.zeros_like(start), 6, grid_dim=2, block_dim=33)
+    assert out.tolist() == [rounds_of_climbing(int(at), 6) for at in start]
+
+
+@kernel
+def beyond_infinity(start: Pointer[Float32], out: Pointer[Int], last: Pointer[Float32]):
+    """What has left would become infinite, while others go on."""
+    i = global_idx.x
+    value, rounds = start[i], Int(0)
+    while value < 1000.0 and rounds < 300:
+        value = value * value + value
+        rounds += 1
+    out[i] = rounds
+    last[i] = value
+
+
+def test_what_has_left_stays_as_it_is(launch: Launch) -> None:
+    start = np.array([0, 1, 2, 0.5, -0.5, 3, 999, 1001] * 5, np.float32)
+    expected: list[tuple[int, float]] = []
+    for value in start:
+        rounds = 0
+        while value < 1000 and rounds < 300:
+            value, rounds = value * value + value, rounds + 1
+        expected.append((rounds, float(value)))
+    given = start, np.zeros(40, np.int64), np.zeros(40, np.float32)
+    _, out, last = launch(beyond_infinity, *given, grid_dim=1, block_dim=40)
+    assert out.tolist() == [rounds for rounds, _ in expected]
+    np.testing.assert_allclose(last, [value for _, value in expected], rtol=1e-4)  # GPUs fuse
+
+
+@kernel
 def lane_of_a_vector(most: Int16, out: Pointer[Int32]):
     row = global_idx.x
     limit = (most - iota(Int16, 8))[row & 7]
@@ -183,7 +239,7 @@ def test_what_lanes_compare_with_comes_from_a_vector(launch: Launch) -> None:
     assert out.tolist() == [min(9 - row % 8, 4 + row) for row in range(40)]
 
 
-@pytest.mark.parametrize("k", [mandelbrot, collatz, with_jumps, roots])
+@pytest.mark.parametrize("k", [mandelbrot, collatz, with_jumps, roots, climbing, beyond_infinity])
 def test_lanes_are_vectors(k: Any) -> None:
     text = str(compile_info(k, target="native", emission_kind="llvm"))
     assert "llvm.vector.reduce.or" in text

@@ -1,11 +1,15 @@
 """A loop that each thread leaves when it is done: threads of a CPU are lanes of vectors in it, under masks.
 
-All lanes of a strip go round until none is left; what a lane has left, it keeps. So does ISPC. LLVM makes no
-vectors of such loops. Only loops that compute are taken, without memory other than variables.
+All lanes of a strip go round until none is left, as in ISPC; what its variables are when it leaves, a lane
+keeps apart. So those that left compute on, which nobody sees, and no round waits for the mask of the one
+before. LLVM makes no vectors of such loops. Only loops that compute are taken, without memory other than
+variables.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.core import Op, Region, Value
@@ -34,6 +38,18 @@ def _takes(op: Op) -> bool:
     return computes(op)
 
 
+def forgotten(loop: Op, ahead: list[Op], kernel: Region) -> frozenset[Value]:
+    """Variables that nothing reads behind a loop: given just ``ahead`` of it, and read by it alone."""
+    read = Counter(_read(kernel))
+    inside = Counter(v for region in loop.regions for v in _read(region))
+    given = [op.operands[0] for op in ahead if op.name == "weft.set"]
+    return frozenset(slot for slot in given if read[slot] == inside[slot])
+
+
+def _read(region: Region) -> Iterator[Value]:
+    return (v for op in region.walk() for v in op.operands[op.name == "weft.set" :])
+
+
 def width(loop: Op) -> int:
     """How many lanes do a loop."""
     ops = [op for region in loop.regions for op in region.walk()]
@@ -47,6 +63,8 @@ class Lanes(Vectors):
         super().__init__(body, width(loop), context)
         self.loop = loop
         self.slots: dict[Value, Value] = {}
+        self.left: dict[Value, Value] = {}
+        """What variables were when each lane left the loop, of those that are read behind it."""
         self.sign = I32 if self.lanes == MOST else I64
         self.kept = vector(self.lanes, self.sign)
         """A mask from block to block of code, as wide as what it is for: of flags LLVM makes bytes there."""
@@ -66,10 +84,10 @@ class Lanes(Vectors):
             self.keep(self.load(self.body.alive, I1))
 
     def keep(self, mask: Value) -> None:
-        """From here on these lanes alone are in the loop, of those that are."""
+        """From here on these lanes alone are in the loop, of those that are; others may have any flag."""
         b = self.b
         flags = b.value("arith.extsi", (mask,), self.kept)
-        b.set(self.live, b.arith("andi", b.get(self.live, self.kept), flags))
+        b.set(self.live, b.select(self.here(), flags, b.constant(0, self.kept)))
 
     def here(self) -> Value:
         """The mask of the lanes that are in it."""
@@ -108,24 +126,41 @@ class Lanes(Vectors):
         b = self.b
         condition, inner = self.loop.regions
         self.needs()
-        asked, done = Region(), Region()
+        self.leave_behind()
+        asked, done, every = Region(), Region(), b.constant(True, vector(self.lanes, I1))
         with b.into(asked):
-            self.sequence(condition.ops[:-1], self.here())
+            self.sequence(condition.ops[:-1], every)
+            self.note(self.here())
             self.keep(self.lookup(condition.ops[-1].operands[0]))
             attrs = {"intrin": f"llvm.vector.reduce.or.v{self.lanes}i1", "effects": "none"}
             b.emit("weft.condition", (b.value("llvm.call_intrinsic", (self.here(),), I1, attrs),))
         with b.into(done):
             b.live = True
-            self.sequence(inner.ops, self.here())
+            self.sequence(inner.ops, every)
         b.live = True
         b.emit("weft.while", (), (), {}, (asked, done))
+        for slot, variable in self.left.items():
+            array, kind, _ = self.body.arrays[slot]
+            self.store(array, kind, b.get(variable, vector(self.lanes, kind)))
+
+    def leave_behind(self) -> None:
+        """Room for what is read behind the loop."""
+        b, forgotten = self.b, self.body.together.laned[self.loop]
         changed = {
             op.operands[0] for region in self.loop.regions for op in region.walk() if op.name == "weft.set"
         }
         for slot, variable in self.slots.items():
-            if slot in changed and slot in self.body.arrays:
-                array, kind, _ = self.body.arrays[slot]
-                self.store(array, kind, b.get(variable, vector(self.lanes, kind)))
+            if slot in changed and slot in self.body.arrays and slot not in forgotten:
+                kind = vector(self.lanes, self.body.arrays[slot][1])
+                self.left[slot] = self.body.variable(kind, "left")
+                b.set(self.left[slot], b.get(variable, kind))
+
+    def note(self, mask: Value) -> None:
+        """What is read behind the loop is that of now, for these lanes."""
+        b = self.b
+        for slot, left in self.left.items():
+            kind = vector(self.lanes, self.body.arrays[slot][1])
+            b.set(left, b.select(mask, b.get(self.slots[slot], kind), b.get(left, kind)))
 
     def sequence(self, ops: list[Op], here: Value) -> Value:
         """Operations, where the lanes of a mask are; gives those that are there behind them."""
@@ -146,6 +181,7 @@ class Lanes(Vectors):
                 here = b.arith("ori", then, other)
             elif op.name in JUMPS:
                 if op.name == "weft.break":
+                    self.note(b.select(self.here(), here, b.constant(False, mask)))
                     self.keep(b.arith("xori", here, b.constant(True, mask)))
                 return b.constant(False, mask)
             else:

@@ -18,7 +18,7 @@ from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.types import FloatType, VectorType
 from weft.compiler.passes.indices import Ranges, Strides, constant, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import has_barrier
-from weft.compiler.passes.lanes import takes
+from weft.compiler.passes.lanes import forgotten, takes
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, is_alike, leaves
 
 _APART = frozenset(
@@ -37,6 +37,7 @@ class Together:
     """The plan of one kernel, whose helpers with barriers are inlined; ``functions`` are its module's."""
 
     def __init__(self, kernel: Function, functions: Mapping[str, Function], uniformity: Uniformity) -> None:
+        self._kernel = kernel
         self._functions = functions
         self._uniformity = uniformity
         self.splits: set[Op] = set()
@@ -45,8 +46,8 @@ class Together:
         """Those loops of it that have no barrier."""
         self.strided: dict[Op, tuple[Value, ...]] = {}
         """Those of them that threads begin one behind the other; the sum that the first begins at."""
-        self.laned: set[Op] = set()
-        """Loops that each thread leaves when it is done, as a lane of vectors."""
+        self.laned: dict[Op, frozenset[Value]] = {}
+        """Loops that each thread leaves when it is done, as a lane of vectors; variables that end there."""
         self._whole: set[Op] = set()
         """Those whose body is one piece, in which a thread may go on to its next round."""
         self._known: dict[Value, bool] = {}
@@ -126,7 +127,7 @@ class Together:
                 self._split(op)
             elif op.name == "weft.while" and takes(op):
                 self.splits.add(op)
-                self.laned.add(op)
+                self.laned[op] = forgotten(op, ops[: ops.index(op)], self._kernel.body)
             elif op.name == "weft.if" and self._uniformity.same(op.operands[0]):
                 self._try(op)
             else:
