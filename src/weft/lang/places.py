@@ -100,6 +100,24 @@ def first_of(address: Value) -> Value:
     return address
 
 
+def of_other_memory(one: Value, other: Value) -> bool:
+    """Whether two addresses are known to lie apart: steps have led there from two allocations."""
+    first = [first_of(address) for address in (one, other)]
+    allocated = all(isinstance(v.owner, Op) and v.owner.name == "llvm.alloca" for v in first)
+    return allocated and first[0] is not first[1]
+
+
+def bytes_from_first(address: Value) -> int | None:
+    """How far behind ``first_of`` it an address lies; None where that is known at run time only."""
+    far = 0
+    while isinstance(address.owner, Op) and address.owner.name == "llvm.getelementptr":
+        address, by = address.owner.operands[0], (address.owner.operands[1].owner, address.owner)
+        if not isinstance(by[0], Op) or by[0].name != "arith.constant":
+            return None
+        far += by[0].int_attr("value") * max(1, by[1].type_attr("elem_type").bits // 8)
+    return far
+
+
 class Place:
     """Where something lies in memory: its address, of what alignment, in which address space, and its type.
 

@@ -9,12 +9,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from weft.diagnostics import refuse
-from weft.lang.allocate import local_memory
 from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import AddressSpace
 from weft.layout.algebra.layout import Layout
-from weft.layout.tensor.access import Element
 from weft.layout.tensor.edge import whole_read, whole_write
+from weft.layout.tensor.fragment import fragment
 from weft.layout.tensor.in_place import InPlace
 from weft.layout.tensor.loops import copy_all, fill_all
 
@@ -26,7 +25,6 @@ Operand = Any
 """A number, a vector of as many lanes, or a tensor whose extents are the same or 1."""
 _MOST = 1024
 """Of how many elements expressions are written out; more fit in no thread's registers."""
-_ALIGNMENT = 16
 _of: Any = operator  # some of its functions have no types
 
 
@@ -282,19 +280,10 @@ def _folded(function: Callable[[Any, Any], Any], tensor: LayoutTensor[Any], plac
 
 def _fragment(shape: tuple[int, ...], values: Sequence[Any]) -> LayoutTensor[Any]:
     """A tensor of this thread's own, of values row by row."""
-    from weft.layout.tensor.tensor import LayoutTensor
-
     first: Any = values[0] if values else None
     if not isinstance(first, Number):
         refuse("element", f"{first!r} is no number of a kernel", "give a number of the elements' types")
-    lanes, dtype = first.lanes, first.dtype
-    memory = local_memory(dtype, len(values) * lanes, max(_ALIGNMENT, dtype.alignment))
-    rows = Layout.row_major(*shape, lanes)
-    layout = Layout(shape, tuple(cast("tuple[int, ...]", rows.stride)[:-1]))
-    element = None
-    if lanes > 1:
-        element = Element(Layout(lanes, 1), 0, Element.spread_of([1] * (len(shape) - 1) + [lanes]))
-    made: LayoutTensor[Any] = LayoutTensor[Any].of(memory, layout, _ALIGNMENT, element)
+    made = fragment(shape, first.dtype, first.lanes)
     for at, value in zip(_places(shape), values, strict=True):
         made[at] = value
     return made

@@ -8,14 +8,29 @@ from typing import Any
 
 from weft.diagnostics import refuse
 from weft.lang.decorators import func
-from weft.lang.places import first_of
-from weft.lang.pointer import Pointer
-from weft.layout.algebra.int_tuple import product
-from weft.layout.algebra.values import is_static, least
+from weft.lang.elaboration import current
+from weft.lang.scalars import Int
+from weft.layout.algebra.int_tuple import is_tuple, product
+from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.values import is_static, least, most, sub
 from weft.layout.tensor.access import modes
+from weft.layout.tensor.fragment import fragment
+from weft.layout.tensor.overlap import (
+    alike,
+    apart,
+    both,
+    by_stride,
+    distance,
+    either,
+    is_behind,
+    may_overlap,
+    same_origin,
+)
 
 UNROLLED = 64
 """Up to how many elements of static shape are written out one by one, so that they stay in registers."""
+KEPT = 1024
+"""Of how many elements a thread keeps a copy where they are written to their own memory."""
 
 
 def _coordinates(tensor: Any) -> list[tuple[int, ...]] | None:
@@ -58,6 +73,7 @@ def copy_all(to: Any, source: Any) -> None:
     Raises:
         CompileError: the shapes differ.
     """
+    check_alike(to, source)
     update_all(to, None, source)
 
 
@@ -66,11 +82,11 @@ def update_all(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any
 
     Without a function the operand itself.
 
-    As if the operand were copied before, as NumPy has it: where it may lie in the same memory, elements are
-    taken from that end at which none has been written yet.
+    As if the operand were copied before, as NumPy has it, wherever both lie (see ``_in_order``). Modes that
+    it lacks, or has but one place along, go over the same elements again, as NumPy's broadcast.
 
     Raises:
-        CompileError: the operand is a tensor of another shape.
+        CompileError: the operand is a tensor of a shape that does not go with that of ``to``.
     """
     if not hasattr(operand, "layout"):
         known = _coordinates(to)
@@ -79,28 +95,116 @@ def update_all(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any
         for at in known or ():
             _put(to, at, function, operand)
         return
+    operand = _broadcast(to, operand)
     check_alike(to, operand)
     known = None if operand.masked else _coordinates(to)
     if known is None:
-        _update(to, operand, function, _is_behind(to, operand))
+        _in_order(to, operand, function)
         return
     values = [operand[at] for at in known]
     for at, value in zip(known, values, strict=True):
         _put(to, at, function, value)
 
 
+def _broadcast(to: Any, source: Any) -> Any:
+    """The source with the extents of ``to`` where it has none or 1, over the same elements."""
+    missing = to.rank - source.rank
+    if missing < 0 or source.masked or source.element is not None:
+        return source
+    own = [(1, 0)] * missing + list(modes(source.layout))
+    again = [is_static(extent) and extent == 1 for extent, _ in own]
+    if not any(again):
+        return source
+    every = [(extent, 0) if once else mode for extent, once, mode in zip(_whole(to), again, own, strict=True)]
+    layout = Layout(tuple(extent for extent, _ in every), tuple(stride for _, stride in every))
+    return source.moved(0, source.alignment, layout)
+
+
 def _put(to: Any, at: Any, function: Callable[[Any, Any], Any] | None, value: Any) -> None:
     to[at] = value if function is None else function(to[at], value)
 
 
-def _is_behind(to: Any, source: Any) -> Any:
-    """Whether ``to`` lies behind ``source``, a part of the same memory that steps alike; None of another."""
-    target, other = to.storage, source.storage
-    if not isinstance(target, Pointer) or not isinstance(other, Pointer) or target.space != other.space:
+def _in_order(to: Any, source: Any, function: Callable[[Any, Any], Any] | None) -> None:
+    """Take the elements in an order that reads each one before it is written, where both share memory.
+
+    Parts that step alike have one, forward or backward; so have lines, with a turn in between. Others of
+    up to ``KEPT`` elements are copied before, to memory of the thread; of what is left it is asserted that
+    it lies apart.
+    """
+    if not may_overlap(to, source):
+        _update(to, source, function, False)
+        return
+    to, source = by_stride(to, source)
+    ends, steps = apart(to, source), alike(to, source)
+    if ends is True:
+        _update(to, source, function, False)
+    elif steps is True:
+        _either_way(to, source, function, is_behind(to, source))
+    elif to.rank == 1 and _is_plain(to) and _is_plain(source):
+        _check(either(ends, _same_way(to, source)), to.layout)
+        _update_line(to, source, function, *_turn(to, source))
+    elif same_origin(to, source) and (room := _room_for(source)) is not None:
+        _update_kept(to, source, function, room, ends)
+    else:
+        _check(either(ends, steps), to.layout)
+        _either_way(to, source, function, both(steps, is_behind(to, source)))
+
+
+def _check(holds: Any, layout: Layout) -> None:
+    message = "a tensor is copied onto its own memory, the elements in another order"
+    hint = "copy a tile at a time through memory of its own, or take another buffer"
+    if holds is False:
+        size = f"up to {KEPT} elements of static shape are kept meanwhile, not {layout}"
+        refuse("tensor-size", f"{message}: {size}", hint)
+    b: Any = current()
+    b.assert_(holds, lambda: f"{message}: {hint}")  # noqa: PT009
+
+
+def _is_plain(tensor: Any) -> bool:
+    strides = [stride for _, stride in modes(tensor.layout)]
+    return tensor.element is None and tensor.swizzled is None and not any(map(is_tuple, strides))
+
+
+def _line(tensor: Any) -> Any:
+    return next(iter(modes(tensor.layout)))[1]
+
+
+def _same_way(to: Any, source: Any) -> Any:
+    """Whether two lines both go up in memory, or both down."""
+    if to.dtype is not source.dtype:
+        return False
+    one, other = _line(to), _line(source)
+    return either(both(one > 0, other > 0), both(one < 0, other < 0))
+
+
+def _turn(to: Any, source: Any) -> tuple[Any, Any]:
+    """Where the order of two lines turns, and whether it is backward before that place, and not behind it.
+
+    Element ``n`` is written where element ``n + (n * (s - q) + d) / q`` is read, for steps ``s`` and ``q``
+    and a distance ``d``: further on before one place, further back behind it, or the other way round. Neither
+    side reads what the other writes.
+    """
+    step, other, between = _line(to), _line(source), distance(to, source)
+    down = other < 0
+    if isinstance(down, bool):
+        step, other, between = (-step, -other, -between) if down else (step, other, between)
+    else:
+        step, other, between = (most(step, -step), most(other, -other), down.select(-between, Int(between)))
+    gap: Any = sub(other, step)
+    if is_static(gap) and gap == 0:
+        return most(between, 0) * to.dim(0), True
+    if is_static(gap):
+        return -(-between // gap), gap > 0
+    level = (Int(between) > 0).select(to.dim(0), 0)
+    return (gap == 0).select(level, -(-Int(between) // gap)), gap >= 0
+
+
+def _room_for(source: Any) -> Any:
+    """Memory of this thread for all that a tensor has; None where that is too much or not known."""
+    layout = source.layout
+    if not layout.is_static_shape or layout.size() * source.lanes > KEPT:
         return None
-    if target.dtype is not other.dtype or first_of(target.value) is not first_of(other.value):
-        return None
-    return target > other
+    return fragment(layout.static_shape, source.dtype, source.lanes, source)
 
 
 def _shared(to: Any, source: Any) -> Any:
@@ -118,11 +222,40 @@ def _update_by(to: Any, value: Any, function: Any):
 
 
 @func
+def _update_kept(to: Any, source: Any, function: Any, room: Any, ends: Any):
+    if ends:
+        _update(to, source, function, False)
+    else:
+        _update(room, source, None, False)
+        _update(to, room, function, False)
+
+
+@func
+def _either_way(to: Any, source: Any, function: Any, backward: Any):
+    if backward:
+        _update(to, source, function, True)
+    else:
+        _update(to, source, function, False)
+
+
+@func
 def _update(to: Any, source: Any, function: Any, backward: Any):
     count = _shared(to, source)
     for n in range(count):
-        i = n if backward is None else count - 1 - n if backward else n
+        i = count - 1 - n if backward else n
         if to.rank == 1:
             _put(to, i, function, source[i])
         else:
             _update(to[i, ...], source[i, ...], function, backward)
+
+
+@func
+def _update_line(to: Any, source: Any, function: Any, turn: Any, backward: Any):
+    count = _shared(to, source)
+    turn = least(most(turn, 0), count)
+    for n in range(turn):
+        i = turn - 1 - n if backward else n
+        _put(to, i, function, source[i])
+    for n in range(turn, count):
+        i = n if backward else turn + count - 1 - n
+        _put(to, i, function, source[i])

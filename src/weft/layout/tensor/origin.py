@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from weft.layout.algebra.values import is_static
 from weft.layout.tensor.access import coordinate, modes
-from weft.layout.tensor.slice import expanded
+from weft.layout.tensor.slice import expanded, is_whole
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
@@ -42,7 +42,9 @@ def part_of(tensor: LayoutTensor[Any], parts: tuple[Any, ...]) -> Origin | None:
     """That of the part which indices name; None where a slice takes less than all of a mode."""
     found = origin_of(tensor)
     every = expanded(tensor.layout, parts)
-    if found is None or any(isinstance(part, slice) and part != slice(None) for part in every):
+    if found is None or any(
+        isinstance(part, slice) and not is_whole(cast("slice[Any, Any, Any]", part)) for part in every
+    ):
         return None
     start = list(found.start)
     for part, mode in zip(every, found.modes, strict=True):

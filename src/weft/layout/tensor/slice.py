@@ -19,6 +19,11 @@ def is_slice(parts: tuple[Any, ...]) -> bool:
     return any(isinstance(part, slice) or part is Ellipsis for part in parts)
 
 
+def is_whole(part: slice[Any, Any, Any]) -> bool:
+    """Whether a slice takes all of its mode."""
+    return part.start is None and part.stop is None and part.step is None
+
+
 def sliced(
     layout: Layout, edges: Edges | None, element: Element | None, parts: tuple[Any, ...], *, host: bool
 ) -> tuple[Layout, list[Any], Layout, Edges | None, Element | None]:
@@ -50,7 +55,7 @@ def sliced(
                 gone.append(edge.moved(crd2idx(at, extent) if is_tuple(at) else at))
             continue
         part = cast("slice[Any, Any, Any]", part)
-        if part.start is None and part.stop is None and part.step is None:
+        if is_whole(part):
             kept.append((extent, stride))
             left.append(edge)
             continue

@@ -25,6 +25,7 @@ from weft.layout.tensor.access import Element, Swizzled, coordinate, modes, perm
 from weft.layout.tensor.edge import Edges, inside, read_inside, write_inside
 from weft.layout.tensor.elementwise import Elementwise
 from weft.layout.tensor.host import array, check_storage, host_memory, text
+from weft.layout.tensor.loops import update_all
 from weft.layout.tensor.origin import Origin, part_of
 from weft.layout.tensor.parts import Parts
 from weft.layout.tensor.slice import is_slice, sliced
@@ -488,11 +489,16 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         return host_memory(self.storage, "reading an element")[place]
 
     def __setitem__(self, index: Index | Part | tuple[Part, ...], value: Any) -> None:
-        """Write an element; to a slice, copy a tensor or fill it with a number; to ``m[i]``, copy a row."""
+        """Write an element; to a slice, copy a tensor or fill it with a number; to ``m[i]``, copy a row.
+
+        A tensor is broadcast as NumPy does, and copied as if its elements were read before one is written.
+        """
         parts = _parts(index)
         if is_slice(parts) or (0 < len(parts) < self.rank and isinstance(value, LayoutTensor)):
             part = self._part(self._whole(parts))
-            if isinstance(value, LayoutTensor):
+            if isinstance(value, LayoutTensor) and part.in_kernel:
+                update_all(part, None, value)
+            elif isinstance(value, LayoutTensor):
                 part.copy_from(cast("LayoutTensor[T]", value))
             else:
                 part.fill(value)
