@@ -13,6 +13,7 @@ import pytest
 
 from driver_played import Gpu, always
 from weft import (
+    BFloat16,
     Bool,
     Comptime,
     Float32,
@@ -25,6 +26,7 @@ from weft import (
     UInt32,
     kernel,
     struct,
+    tile,
 )
 from weft.algorithm import reduce
 from weft.gpu import global_idx, thread_idx
@@ -34,6 +36,7 @@ from weft.launch.native.objects import supported
 from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TMATensorTile
 from weft.runtime.cuda.device import CudaDevice
+from weft.tile import tile_kernel
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
 
@@ -350,6 +353,12 @@ def test_bound_kernels_are_the_same_object() -> None:
     assert scale.bind(factor=2).bound == {"factor": 2}
 
 
+@tile_kernel(threads=128)
+def product(a: LayoutTensor[BFloat16], b: LayoutTensor[BFloat16], out: LayoutTensor[Float32]):
+    left, right = a.tiled_iterator[64, 64](0, 0, axis=1), b.tiled_iterator[64, 64](0, 0)
+    tile.store(out, (0, 0), tile.matmul(left, right, stages=2))
+
+
 @kernel
 def first_row(x: TMATensorTile[Float32], out: Pointer[Float32]):
     out[thread_idx.x] = x.tensor[0, thread_idx.x]
@@ -365,15 +374,46 @@ def test_tiles_by_hardware(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     tiles = [ctx.create_tma_tile(buffer.tensor(layout), (4, 8)) for buffer in (one, two)]
     smaller = ctx.create_tma_tile(one.tensor(layout), (2, 8))
 
-    def launch(tile: Any) -> tuple[str, list[int]]:
-        ctx.enqueue_function(first_row, tile, out, grid_dim=1, block_dim=8)
+    def launch(tiles: Any) -> tuple[str, list[int]]:
+        ctx.enqueue_function(first_row, tiles, out, grid_dim=1, block_dim=8)
         return gpu.launches[-1][0], gpu.launches[-1][3]
 
     for _ in range(AFTER + 2):
         launch(tiles[0])
-    for tile, buffer in ((tiles[1], two), (tiles[0], one), (tiles[1], two)):
-        assert launch(tile) == ("native", [buffer.address, tile.descriptor.address, out.address])
+    for each, buffer in ((tiles[1], two), (tiles[0], one), (tiles[1], two)):
+        assert launch(each) == ("native", [buffer.address, each.descriptor.address, out.address])
     assert launch(smaller) == ("python", [one.address, smaller.descriptor.address, out.address])
     two.close()
     with pytest.raises(LaunchError, match="closed"):
         launch(tiles[1])
+
+
+def test_tiles_that_a_launch_describes(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CudaDevice, "describe_tiles", lambda *_: bytes(128))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    page = ctypes.create_string_buffer(4096)
+    gpu.returns["cuMemHostAlloc"] = always(0, ctypes.addressof(page))
+    gpu.slots = 5
+    ctx, layout = DeviceContext(api="cuda"), Layout.row_major(64, 64)
+    matrices = [ctx.enqueue_create_buffer(BFloat16, 64 * 64) for _ in range(4)]
+    out = ctx.enqueue_create_buffer(Float32, 64 * 64)
+
+    def launch(left: int, right: int) -> tuple[str, list[int]]:
+        given = [matrices[n].tensor(layout) for n in (left, right)]
+        ctx.enqueue_function(product, *given, out.tensor(layout), grid_dim=1)
+        return gpu.launches[-1][0], gpu.launches[-1][3]
+
+    pairs = [(0, 1), (2, 3)]
+    told = {pair: launch(*pair)[1] for pair in pairs * AFTER}
+    (a, b, _, of_a, of_b), (c, d, _, of_c, of_d) = told.values()
+    for pair, words in (
+        ((0, 1), [a, b, of_a, of_b]),
+        ((2, 3), [c, d, of_c, of_d]),
+        ((0, 3), [a, d, of_a, of_d]),
+        ((2, 1), [c, b, of_c, of_b]),
+    ):
+        assert launch(*pair) == ("native", [*words[:2], out.address, *words[2:]])
+    assert len({of_a, of_b, of_c, of_d}) == 4
+    who, (_, _, _, new, _) = launch(1, 3)  # on the left for the first time
+    assert who == "python"
+    assert new == of_b  # which says the same of that memory
+    assert launch(1, 3) == ("native", [b, d, out.address, new, of_d])

@@ -15,7 +15,7 @@ from weft.layout import LayoutTensor
 from weft.layout.tensor.access import modes
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
-from weft.runtime.driver import Tiled
+from weft.runtime.driver import Launch, Tiled
 
 if TYPE_CHECKING:
     from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
@@ -102,6 +102,20 @@ class MakesTiles(BaseContext):
         memory.extend(found.values())
         for slot, descriptor in found.items():
             values[slot : slot + 1] = [descriptor.address]
+
+    def tiles_of(self, launch: Launch) -> dict[tuple[int, int], dict[int, Descriptors]] | None:
+        """Of the tiles that a launch has described: slot, slot of their memory, its address, and the buffer.
+
+        None where somebody looks for buffers that were not freed, so that none are kept.
+        """
+        kernel, words = launch.function.kernel, memoryview(launch.arguments).cast("Q")
+        found = dict[tuple[int, int], dict[int, Descriptors]]()
+        for slot, tiles in tiles_at(kernel, words).items() if kernel.tiles else ():
+            known = None if self._known is None else self._known.get(tiles)
+            if known is None:
+                return None
+            found[slot, kernel.tiles[slot].parameter] = {tiles.address: known}
+        return found
 
     def _new_descriptor(self) -> Descriptors:
         """Room for a descriptor that nobody has used: memory for many is allocated together."""

@@ -196,8 +196,6 @@ def ask_all(
     info: DeviceInfo, args: Sequence[Any], named: Mapping[str, Any], made: Launched
 ) -> tuple[Asks, Exchange | None] | None:
     """What the stub must ask of a call's arguments, and how it reads arrays; None where it cannot."""
-    if made.launch.function.kernel.tiles:  # what describes them follows from where an argument lies
-        return None
     slots: dict[str, int] = {}
     total = 0
     for p in parameters(made.kernel):

@@ -39,15 +39,14 @@ def install(context: DeviceContext) -> Launcher | None:
         own = all(_is_own(context, value) for value in (*args[1:], *named.values()))
         if not (own and made.repeatable and (names or ()) == tuple(named)):
             return
-        asked = ask_all(context.info, args, named, made)
+        asked, tiles = ask_all(context.info, args, named, made), context.tiles_of(made.launch)
         helds, stream = native_reads(made.reads), made.stream.native
-        if asked is None or helds is None or stream is None:
+        if asked is None or tiles is None or helds is None or stream is None:
             return
         (asks, exchange), (function, config) = asked, stream.handles(made.launch)
         handles = function, stream.number
-        known = Known(
-            args[0], names, len(args), asks, made.launch, handles, made.apart, exchange, config, helds
-        )
+        where = made.apart, exchange, config, helds, tiles
+        known = Known(args[0], names, len(args), asks, made.launch, handles, *where)
         launcher.learn(known)
         stream.add_launcher(launcher)
 

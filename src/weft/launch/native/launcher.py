@@ -10,7 +10,7 @@ import ctypes
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from weft.abi.artifact import KernelInfo
@@ -20,8 +20,18 @@ from weft.launch.native.asks import Asks
 from weft.launch.native.builtins import NO_ARGUMENTS, WITH_KEYWORDS, make_builtin, records
 from weft.launch.native.objects import WORD, offsets, words
 from weft.launch.native.reads import Helds
-from weft.launch.native.tables import BUCKETS, EMPTIES, LOOKED_UP, MOST_SLOTS, Entry, Held, Site, Table
-from weft.record import record
+from weft.launch.native.tables import (
+    BUCKETS,
+    EMPTIES,
+    LOOKED_UP,
+    MOST_SLOTS,
+    Described,
+    Entry,
+    Held,
+    Site,
+    Table,
+)
+from weft.record import field, record
 from weft.runtime.driver import Launch
 from weft.runtime.forks import after_fork
 
@@ -31,8 +41,14 @@ _RENEWED = 64
 """Where a kernel has all its sites, one of so many launches by Python takes an unused one's place."""
 _OLDER = 2
 """Sites of a launch that stay when what its code has read changes: it may change back."""
+_PLACES = 64
+"""Addresses for which a site knows where the tiles are described that lie there."""
 _ALL = 256
 """Sites after which those go that made no launch since the last synchronisation."""
+
+
+Tiles = Mapping[tuple[int, int], dict[int, Any]]
+"""By the slot that says where tiles are described, and that of their memory: by its address, a buffer."""
 
 
 @record(frozen=False, eq=False)
@@ -58,6 +74,8 @@ class Known:
     """The driver's configuration of a launch with attributes, which has the extents in it."""
     helds: Helds = Helds()
     """What the kernel's code has read of the program, which must be what it was."""
+    tiles: Tiles = field(default_factory=dict[tuple[int, int], dict[int, Any]])
+    """Where the tiles are described that the launch describes."""
     site: Any = None
     """What the stub looks at."""
 
@@ -91,6 +109,22 @@ class Known:
             config=0 if self.config is None else int(self.config.getPtr()),
         )
         self.site.keep = block, entries, helds
+        self.note_tiles({})
+
+    def note_tiles(self, more: Tiles) -> None:
+        """Write down where tiles are described, and ``more`` of the same, in place of the oldest."""
+        rows, kept = list[tuple[int, ...]](), list[object]()
+        for place, known in self.tiles.items():
+            for address, descriptor in more.get(place, {}).items():
+                known.setdefault(address, descriptor)
+                if len(known) > _PLACES:
+                    del known[next(iter(known))]
+            pairs = words([word for at, buffer in known.items() for word in (at, buffer.address)])
+            rows.append((*place, ctypes.addressof(pairs), len(known)))
+            kept.append(pairs)
+        tiles = records(Described, rows)
+        self.site.tiles, self.site.tile_count = ctypes.addressof(tiles), len(rows)
+        self.site.described = tiles, kept
 
 
 class Launcher:
@@ -180,8 +214,10 @@ class Launcher:
         kernel = known.kernel
         alike = [one for one in self._sites if one.kernel is kernel]
         asked = [one for one in alike if one.asks_as(known)]
-        if any(other.helds.form == known.helds.form for other in asked):
-            return False  # this launch took the way through Python for another reason
+        same = next((other for other in asked if other.helds.form == known.helds.form), None)
+        if same is not None:  # its tiles lie elsewhere, or it took the way through Python for another reason
+            same.note_tiles(known.tiles)
+            return False
         gone = asked[:-_OLDER]  # of code that read other values, which may have changed for good
         if not gone and len(alike) >= _SITES:
             missed = self._missed[id(kernel)] = self._missed.get(id(kernel), 0) + 1

@@ -17,6 +17,7 @@ from weft.launch.native.arrays import clear, read_array
 from weft.launch.native.direct import launch_direct
 from weft.launch.native.tables import (
     Ask,
+    Described,
     Entry,
     Expected,
     Held,
@@ -78,7 +79,8 @@ def _find(table: Pointer[Table], args: Pointer[Int], count: Int, names: Int) -> 
             block = at[0].block
             for n in range(at[0].slots):
                 slots[n] = block[n]
-            if _pack(table, at, args, slots) and _unchanged(table, at[0].helds, at[0].held_count):
+            known = _pack(table, at, args, slots) and _describe(at[0].tiles, at[0].tile_count, slots)
+            if known and _unchanged(table, at[0].helds, at[0].held_count):
                 stream = _stream(table, at)
                 # reading an array may have run code of Python, which may have closed what the site is for
                 threads = slots[3] * slots[4] * slots[5]
@@ -230,6 +232,21 @@ def _number(entry: Entry, kind: Int, given: Int, slots: Pointer[Int]):
     elif entry.c == tables.AS_DOUBLE:
         slots[entry.slot] = Float64(value).bitcast(Int)
     return overflow[0] == 0 and entry.a <= value and value <= entry.b
+
+
+@func
+def _describe(tiles: Pointer[Described], count: Int, slots: Pointer[Int]):
+    """Put where tiles are described into their slots; whether that is known of all."""
+    for n in range(count):
+        each, found = tiles[n], False
+        for k in range(each.count):
+            if each.known[2 * k] == slots[tables.ARGUMENTS + each.source]:
+                slots[tables.ARGUMENTS + each.slot] = each.known[2 * k + 1]
+                found = True
+                break
+        if not found:
+            return False
+    return True
 
 
 @func

@@ -163,6 +163,19 @@ class Expected:
 
 
 @struct
+class Described:
+    """Tiles that a launch describes: the slot that says where, and the one of the memory that they are of.
+
+    ``known`` has pairs: an address of that memory, and where its tiles are described.
+    """
+
+    slot: Int
+    source: Int
+    known: Pointer[Int]
+    count: Int
+
+
+@struct
 class Site:
     """A launch as a program has made it."""
 
@@ -174,6 +187,8 @@ class Site:
     total: Int
     helds: Pointer[Held]
     held_count: Int
+    tiles: Pointer[Described]
+    tile_count: Int
     block: Pointer[Int]
     """The slots with what was launched: constants, and what the arguments overwrite."""
     slots: Int
