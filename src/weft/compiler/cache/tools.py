@@ -13,6 +13,7 @@ from pathlib import Path
 from weft.compiler.cache.disk import load, store
 from weft.compiler.started import STARTED
 
+_PACKAGE = str(Path(__file__).parents[2])
 _COARSE = 100_000_000
 """Nanoseconds by which a file's times may lag."""
 
@@ -38,7 +39,7 @@ SUPPORT = ("compiler/frontend", "compiler/source", "compiler/support.py", "lang"
 @functools.cache
 def whole() -> str | None:
     """A digest of all of weft, as ``toolchain`` is of a part."""
-    return _digest(tuple(os.listdir(Path(__file__).parents[2])))
+    return _digest(tuple(os.listdir(_PACKAGE)))
 
 
 @functools.cache
@@ -52,10 +53,9 @@ def toolchain(support: bool) -> str | None:
 
 
 def _digest(names: tuple[str, ...]) -> str | None:
-    package = Path(__file__).parents[2]
     stamps: list[tuple[str, int, int, int, int]] = []
     try:
-        for path, status in _sources(str(package), names):
+        for path, status in _sources(_PACKAGE, names):
             times = status.st_mtime_ns, status.st_ctime_ns
             if max(times[os.name == "posix" :]) > STARTED - _COARSE:
                 return None
@@ -63,7 +63,7 @@ def _digest(names: tuple[str, ...]) -> str | None:
         key = hashlib.sha256(marshal.dumps(stamps, 2)).hexdigest()
         known = load(key)
         if known is None:
-            known = _contents(package, [path for path, *_ in stamps])
+            known = _contents([path for path, *_ in stamps])
             store(key, known)
         return f"{known.hex()}|{_llvm()}"
     except OSError:  # weft is no folder of sources
@@ -80,11 +80,13 @@ def _sources(folder: str, names: Iterable[str]) -> Iterator[tuple[str, os.stat_r
             yield from _sources(path, os.listdir(path))
 
 
-def _contents(package: Path, paths: list[str]) -> bytes:
+def _contents(paths: list[str]) -> bytes:
     digest = hashlib.sha256()
     for path in paths:
-        data = Path(path).read_bytes()
-        digest.update(f"{Path(path).relative_to(package).as_posix()}|{len(data)}\n".encode())
+        with open(path, "rb", buffering=0) as file:
+            data = file.read()
+        name = path[len(_PACKAGE) + 1 :].replace(os.sep, "/")
+        digest.update(f"{name}|{len(data)}\n".encode())
         digest.update(data)
     return digest.digest()
 

@@ -7,7 +7,6 @@ one by one. Only code that is not optimised has them.
 from __future__ import annotations
 
 import ast
-import json
 import struct
 from collections.abc import Iterator
 from itertools import accumulate, chain
@@ -62,9 +61,7 @@ class _Home:
         name = "uint" if name == "bfloat" else name  # debuggers know its bits alone
         encoding = _ENCODINGS[name[0]] if known else "unsigned_char"
         bits = bits if known else 8
-        return self.debug.once(
-            f"!DIBasicType(name: {json.dumps(dtype)}, size: {bits}, encoding: DW_ATE_{encoding})"
-        )
+        return self.debug.once(f'!DIBasicType(name: "{dtype}", size: {bits}, encoding: DW_ATE_{encoding})')
 
     def number(self, dtype: str, lanes: int) -> str:
         """A number, or a vector of numbers."""
@@ -116,14 +113,15 @@ class _Home:
                 continue
             label = names[n] if n < len(names) else f"_{n}"
             members.append(
-                f"!DIDerivedType(tag: DW_TAG_member, name: {json.dumps(label)}, baseType: {kind}, "
+                f'!DIDerivedType(tag: DW_TAG_member, name: "{label}", baseType: {kind}, '
                 f"offset: {(self.stores[before][0] - first) * 8})"
             )
         if not members:
             return None
+        called = name or "tuple"
         elements = self.debug.once(f"!{{{', '.join([self.debug.once(member) for member in members])}}}")
         return self.debug.once(
-            f"!DICompositeType(tag: DW_TAG_structure_type, name: {json.dumps(name or 'tuple')}, "
+            f'!DICompositeType(tag: DW_TAG_structure_type, name: "{called}", '
             f"size: {(self.size - first) * 8}, elements: {elements})"
         )
 
@@ -155,6 +153,8 @@ def named(lw: Lowering, op: Op) -> None:
     debug = lw.debug
     if debug is None or not debug.variables:
         return
+    import json  # here, since most code is not for debuggers
+
     home = _Home(debug, iter(op.operands))
     kind = home.of(json.loads(str(op.attrs["shown"])))
     if kind is None or not home.stores:

@@ -15,7 +15,6 @@ from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
 from weft.compiler.passes.short_compares import short_compares
-from weft.compiler.passes.thread_loops import thread_loops
 from weft.targets import Target
 
 _ENDS = frozenset(("weft.assert", "weft.exit_thread"))
@@ -44,7 +43,7 @@ def run_passes(
         (True, lockstep),
         (True, branch_at_assertions),
         (loops and not debug, registers),
-        (loops, partial(thread_loops, even=even)),
+        (loops, partial(_thread_loops, even=even)),
         (loops and not debug, short_compares),
         (loops and even, pairs),
         (loops and backward, turn_round),
@@ -57,8 +56,15 @@ def run_passes(
         if wanted:
             run(made)
             if seen is not None:
-                seen(getattr(run, "func", run).__name__.replace("_", " "), made)
+                seen(getattr(run, "func", run).__name__.strip("_").replace("_", " "), made)
     return made
+
+
+def _thread_loops(module: Module, *, even: bool) -> None:
+    # Here, since it is most of what passes are, and GPUs need none of it.
+    from weft.compiler.passes.thread_loops import thread_loops
+
+    thread_loops(module, even=even)
 
 
 def _changes(module: Module) -> bool:
