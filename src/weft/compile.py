@@ -169,7 +169,7 @@ def elaborated(
         raise CompileError.at("over", message, caller_location(), hints=(hint,))
     specs = specs_of(kernel, named, types)
     if warmed:
-        warm()
+        warm(found)
     even = not over and found.threads == "loops"
     options = CompileOptions(describe_over(over) if over else None, distinct=True, even=even)
     options = options._replace(opt_level=check_opt_level(opt_level))

@@ -538,11 +538,11 @@ OPENS = """
 import sys
 from weft.compiler.llvm import emit as llvm
 asked = []
-llvm.warm = lambda: asked.append(1)
+llvm.warm = lambda target=None: asked.append(1)
 from weft import *
 from weft.gpu.host import DeviceContext
 ctx = DeviceContext(api="cpu")
-print(len(asked))
+print(len(asked), int("weft.compiler.llvm.lower" in sys.modules))
 
 @kernel
 def k(p: Pointer[Float32]):
@@ -554,7 +554,7 @@ if "run" in sys.argv:
 """
 
 
-def test_llvm_comes_up_with_the_device_until_a_program_has_compiled(tmp_path: Path) -> None:
+def test_what_compiles_comes_up_with_the_device_until_a_program_has_compiled(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(OPENS)
     env = {
@@ -567,9 +567,9 @@ def test_llvm_comes_up_with_the_device_until_a_program_has_compiled(tmp_path: Pa
         command = [sys.executable, str(program), *arguments]
         return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()
 
-    assert [asked(), asked("run"), asked("run"), asked()] == ["1", "1", "0", "0"]
+    assert [asked(), asked("run"), asked("run"), asked()] == ["1 1", "1 1", "0 0", "0 0"]
     program.write_text(OPENS + "\n# another program\n")
-    assert asked() == "1"
+    assert asked() == "1 1"
 
 
 @func

@@ -72,6 +72,23 @@ def stopped(pool: Any) -> Generator[int]:
     yield worker.process._pid
 
 
+def test_a_new_worker_makes_code_of_nothing_once(pool: Any) -> None:
+    llvm.warm(NATIVE)
+    (worker,) = pool.idle
+    assert worker.jobs == 1
+    llvm.warm(NATIVE)
+    assert worker.jobs == 1
+    assert scales()
+    assert worker in pool.idle
+
+
+def test_a_job_of_which_nothing_is_told_may_fail(pool: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    workers.warm(llvm.job_of("nonsense", NATIVE, "warm", 1, vectors=False, passes=True))
+    assert scales()
+    assert len(pool.idle) == 1
+    assert capfd.readouterr().err == ""
+
+
 def alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -358,3 +375,16 @@ print((kept(150) - before) * 4096 // 150)
     made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert made.stderr == ""
     assert int(made.stdout) < 6000  # bytes of each: it was 120,000; 10,000 may keep 20 MB
+
+
+def test_a_gpus_code_is_made_without_what_makes_loops_of_threads(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\nfrom weft import *\nfrom weft.compile import compile_info\n"
+        "@kernel\ndef k(p: Pointer[Float32]):\n    p[0] = 1.0\n"
+        "assert '.entry k' in str(compile_info(k, target='sm_90'))\n"
+        "print([name for name in sys.modules if name.startswith('weft.compiler.passes.thread_loops')])\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    made = subprocess.run([sys.executable, program], env=env, capture_output=True, text=True, check=True)
+    assert made.stdout == "[]\n"

@@ -25,7 +25,7 @@ from weft.compiler.cache import key_of
 from weft.compiler.cache.disk import load
 from weft.compiler.cache.program import Together
 from weft.compiler.llvm.emit import have_here
-from weft.compiler.llvm.worker.serve import quietly
+from weft.compiler.llvm.worker.serve import keep_memory, quietly
 from weft.config import scope, settings
 from weft.diagnostics import CompileError
 from weft.diagnostics.timed import noted
@@ -125,6 +125,7 @@ def forked(items: Sequence[Item], jobs: int, told: Told) -> list[Outcome]:
         while waiting or any(fork.item >= 0 for fork in forks):
             while waiting and len(forks) < jobs:
                 forks.append(_Fork(items, compiler, forks))
+                forks[-1].give(waiting.pop())  # before the next is there
             for fork in forks:
                 if fork.item < 0 and waiting:
                     fork.give(waiting.pop())
@@ -176,6 +177,7 @@ def _serve(items: Sequence[Item], compiler: _Compiler, asked: int, out: int) -> 
     status = 1
     try:
         quietly()
+        keep_memory()
         with warnings.catch_warnings(), scope(compile="in-process"):
             warnings.simplefilter("ignore")  # the parent gives them
             while number := os.read(asked, _HEAD):

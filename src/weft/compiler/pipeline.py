@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -200,6 +201,12 @@ class Compilation:
         code = self.code() if code is None else code
         level = self.options[0].opt_level
         return Artifact(self.target.name, self.target.format, code, self.kernels, level)
+
+
+def load_stages() -> None:
+    """Import what comes after elaboration, which programs do without whose code is in the cache."""
+    for name in ("llvm.lower", "passes.pipeline", "support"):
+        importlib.import_module(f"weft.compiler.{name}")
 
 
 def _bytes(code: str | bytes) -> bytes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from weft.abi.artifact import Artifact, LoadedCode
 from weft.abi.checks import Checks
-from weft.compiler.cache import compile_kernel, kept, key_of, prepare
+from weft.compiler.cache import compile_kernel, kept, key_of, prepared
 from weft.compiler.frontend.options import CompileOptions, Over
 from weft.compiler.pipeline import elaborate_kernel
 from weft.compiler.source.definition import Definition
@@ -132,7 +132,7 @@ class DeviceContext(MakesTiles, BaseContext):
     """
 
     load_object = staticmethod(_load_object)
-    _prepare = staticmethod(prepare)
+    _prepared = staticmethod(prepared)
 
     def __init__(
         self,

@@ -82,11 +82,11 @@ class BaseContext(Here, PeerAccess):
         driver: Driver | None = None,
         threads: int | None = None,
     ) -> None:
-        self._prepare()
-        if driver is None:
-            driver = drivers.find_driver(drivers.meant_api(api), type(self).load_object)
+        with self._prepared():
+            if driver is None:
+                driver = drivers.find_driver(drivers.meant_api(api), type(self).load_object)
+            self._id, self._device = drivers.open_device(driver, device_id, threads)
         self._api = driver.api
-        self._id, self._device = drivers.open_device(driver, device_id, threads)
         self._stream = self._device.create_stream()
         self._closed = False
         self.recording: Recording | None = None
@@ -98,8 +98,9 @@ class BaseContext(Here, PeerAccess):
         """The streams of other libraries' arrays that launches went to, by their handles."""
 
     @staticmethod
-    def _prepare() -> None:
-        """What is worth beginning before the device is opened, which takes its time."""
+    def _prepared() -> AbstractContextManager[None]:
+        """What is worth doing while the device is opened, which takes its time."""
+        return nullcontext()
 
     @staticmethod
     def number_of_devices(*, api: str | None = None) -> int:

@@ -14,7 +14,10 @@ import hashlib
 import marshal
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any, cast
 
 from weft.abi.artifact import Artifact
@@ -22,21 +25,47 @@ from weft.compiler.cache.disk import load, store
 from weft.compiler.cache.tools import toolchain, whole
 from weft.compiler.frontend.options import PLAIN, CompileOptions
 from weft.compiler.ir.digest import module_bytes
-from weft.compiler.pipeline import Compilation, Instance, elaborate_kernels
+from weft.compiler.pipeline import Compilation, Instance, elaborate_kernels, load_stages
 from weft.lang.decorators import Func, Kernel
 from weft.lang.spec import Spec
 from weft.targets import Target, find_target
 
+_begun = False
+"""Whether this process has opened a device."""
 _new = ""
 """The key of this program, while nothing of it is known to have been compiled before."""
 
 
-def prepare() -> None:
-    """Begin to have LLVM at hand, without waiting for it, if this program was never seen to compile anything.
+@contextmanager
+def prepared() -> Generator[None]:
+    """Within ``with``, which opens a device, have at hand what the first compilation takes.
 
-    A device takes longer to open than LLVM to come up. That the code is in the cache can be known only
+    A device takes longer to open than that, and Python has nothing to do meanwhile. LLVM comes up too, if
+    this program was never seen to compile anything: that the code is in the cache can be known only
     when it was elaborated; that this program, as its file is now, has filled the cache is known before.
     """
+    global _begun
+    if _begun:
+        yield
+        return
+    _begun = True
+    beside = threading.Thread(target=copy_context().run, args=(_at_hand, _is_new()), name="weft's compiler")
+    beside.start()
+    try:
+        yield
+    finally:
+        beside.join()
+
+
+def _at_hand(new: bool) -> None:
+    with contextlib.suppress(Exception):  # it goes wrong again where somebody asks for it
+        toolchain(False)
+        if new:
+            load_stages()
+
+
+def _is_new() -> bool:
+    """Whether this program is likely to need LLVM, which begins to come up then."""
     global _new
     file = getattr(sys.modules.get("__main__"), "__file__", None)
     if file is not None:
@@ -45,9 +74,10 @@ def prepare() -> None:
             program = os.path.abspath(file), status.st_size, status.st_mtime_ns
             key = hashlib.sha256(marshal.dumps(program)).hexdigest()
             if load(key, quiet=True) is not None:
-                return
+                return False
             _new = key
     _warm()
+    return True
 
 
 def compile_kernel(
@@ -66,7 +96,7 @@ def compile_kernels(instances: Sequence[Instance], target: str | Target) -> Arti
     seen = _hint([instance.kernel for instance in instances], found)
     known = load(seen) is not None
     if not known:
-        _warm()  # while Python elaborates
+        _warm(found)  # while Python elaborates
     made = elaborate_kernels(instances, found)
     key = key_of(made)
     artifact = made.artifact(_kept(key, made.code))
@@ -78,10 +108,10 @@ def compile_kernels(instances: Sequence[Instance], target: str | Target) -> Arti
     return artifact
 
 
-def _warm() -> None:
+def _warm(target: Target | None = None) -> None:
     from weft.compiler.llvm.emit import warm
 
-    warm()
+    warm(target)
 
 
 def _hint(kernels: Iterable[Kernel[...]], target: Target) -> str:

@@ -49,18 +49,17 @@ def right(key: str, found: bytes) -> bool:
     return found[:_HEAD] == _head(key, found[_HEAD:])
 
 
-def store(key: str, data: bytes) -> None:
-    """Keep data under a key, if the folder can be written."""
+def store(key: str, data: bytes, *, quiet: bool = False) -> None:
+    """Keep data under a key, if the folder can be written; ``quiet`` as for ``load``."""
     try:
         with opened(parent(), create=True) as folder:
             if folder is not None:
                 folder.write(key, _head(key, data) + data)
                 if key.startswith("0"):  # about one write in sixteen
                     folder.prune()
-    except Unusable as problem:
-        _say(problem)
-    except OSError as error:
-        _say(error.strerror or error)
+    except (Unusable, OSError) as problem:
+        if not quiet:
+            _say(getattr(problem, "strerror", None) or problem)
 
 
 def parent() -> Path:

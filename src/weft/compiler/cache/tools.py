@@ -13,7 +13,6 @@ from pathlib import Path
 from weft.compiler.cache.disk import load, store
 from weft.compiler.started import STARTED
 
-_PACKAGE = str(Path(__file__).parents[2])
 _COARSE = 100_000_000
 """Nanoseconds by which a file's times may lag."""
 
@@ -39,7 +38,7 @@ SUPPORT = ("compiler/frontend", "compiler/source", "compiler/support.py", "lang"
 @functools.cache
 def whole() -> str | None:
     """A digest of all of weft, as ``toolchain`` is of a part."""
-    return _digest(tuple(os.listdir(_PACKAGE)))
+    return _digest(tuple(os.listdir(_package())))
 
 
 @functools.cache
@@ -53,21 +52,25 @@ def toolchain(support: bool) -> str | None:
 
 
 def _digest(names: tuple[str, ...]) -> str | None:
-    stamps: list[tuple[str, int, int, int, int]] = []
+    package, stamps = _package(), list[tuple[str, int, int, int, int]]()
     try:
-        for path, status in _sources(_PACKAGE, names):
+        for path, status in _sources(package, names):
             times = status.st_mtime_ns, status.st_ctime_ns
             if max(times[os.name == "posix" :]) > STARTED - _COARSE:
                 return None
             stamps.append((path, status.st_size, status.st_ino, *times))
         key = hashlib.sha256(marshal.dumps(stamps, 2)).hexdigest()
-        known = load(key)
+        known = load(key, quiet=True)
         if known is None:
-            known = _contents([path for path, *_ in stamps])
-            store(key, known)
+            known = _contents(package, [path for path, *_ in stamps])
+            store(key, known, quiet=True)
         return f"{known.hex()}|{_llvm()}"
     except OSError:  # weft is no folder of sources
         return None
+
+
+def _package() -> str:
+    return str(Path(__file__).parents[2])
 
 
 def _sources(folder: str, names: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
@@ -80,12 +83,12 @@ def _sources(folder: str, names: Iterable[str]) -> Iterator[tuple[str, os.stat_r
             yield from _sources(path, os.listdir(path))
 
 
-def _contents(paths: list[str]) -> bytes:
+def _contents(package: str, paths: list[str]) -> bytes:
     digest = hashlib.sha256()
     for path in paths:
         with open(path, "rb", buffering=0) as file:
             data = file.read()
-        name = path[len(_PACKAGE) + 1 :].replace(os.sep, "/")
+        name = path[len(package) + 1 :].replace(os.sep, "/")
         digest.update(f"{name}|{len(data)}\n".encode())
         digest.update(data)
     return digest.digest()

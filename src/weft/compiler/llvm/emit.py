@@ -28,6 +28,8 @@ _lock = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
+_LEAST = "define void @least() {\n  ret void\n}\n"
+"""A module that is compiled to have what compiling takes."""
 _TOLD = 12
 """As many lines of what LLVM says about an error go into the message."""
 _GIST = 200
@@ -125,10 +127,13 @@ def check(text: str, target: Target, kind: Literal["check", "asm", "object"]) ->
     return None
 
 
-def warm() -> None:
-    """Begin to have LLVM at hand, if it is going to work in another process, without waiting for it."""
+def warm(target: Target | None = None) -> None:
+    """Begin to have LLVM at hand, if it is going to work in another process, without waiting for it.
+
+    With a target, what making code for that takes is loaded there too.
+    """
     if settings().compile == "process":
-        workers.warm()
+        workers.warm(target and job_of(_LEAST, target, "warm", target.level, vectors=False, passes=True))
 
 
 def job_of(

@@ -74,10 +74,8 @@ class _Worker:
             Ended, Late: it was not done; the worker is of no more use.
             Unavailable: the worker did not come up.
         """
-        self.jobs += 1
+        self.begin(job)
         self.stage = ""
-        with contextlib.suppress(OSError):  # it has ended, which reading shows
-            self.process.write(packed(job))
         if meanwhile is not None:
             meanwhile()
         told = b""
@@ -108,6 +106,12 @@ class _Worker:
                     raise Refused(reason)
                 case _:
                     return message[1], told.decode(errors="replace").strip()
+
+    def begin(self, job: tuple[Any, ...]) -> None:
+        """Hand it a job."""
+        self.jobs += 1
+        with contextlib.suppress(OSError):  # it has ended, which reading shows
+            self.process.write(packed(job))
 
     def _message(self) -> tuple[Any, ...] | None:
         """The next message, if all of it has come."""
@@ -145,12 +149,14 @@ class _Pool:
                 worker.process.finish()
             return self._started(self.busy.add)
 
-    def warm(self) -> None:
-        """Have a worker that is idle or at work."""
+    def warm(self, job: tuple[Any, ...] | None = None) -> None:
+        """Have a worker that is idle or at work; one that has done nothing yet does this job, unasked."""
         with self.changed:
             if not self.idle and not self.busy:
                 with contextlib.suppress(Unavailable):
                     self._started(self.idle.append)
+            if job is not None and self.idle and not self.idle[-1].jobs:
+                self.idle[-1].begin(job)
 
     def _started(self, add: Callable[[_Worker], object]) -> _Worker:
         try:
@@ -210,9 +216,12 @@ def allow(count: int) -> None:
         _pool.changed.notify_all()
 
 
-def warm() -> None:
-    """Start a worker if there is none, without waiting until it is up."""
-    _pool.warm()
+def warm(job: tuple[Any, ...] | None = None) -> None:
+    """Start a worker if there is none, without waiting until it is up.
+
+    One that has done nothing yet does ``job``, of the kind ``warm``, of which it tells nothing.
+    """
+    _pool.warm(job)
 
 
 def run(

@@ -27,7 +27,7 @@ class Job(NamedTuple):
     """
 
     text: str
-    kind: Literal["llvm-opt", "asm", "object", "check"]
+    kind: Literal["llvm-opt", "asm", "object", "check", "warm"]
     triple: str
     cpu: str
     features: str
@@ -104,7 +104,7 @@ def compile(
     if job.cpu == "native" and "+avx512f" in host_machine()[2]:  # a vector is a strip of threads
         text = text.replace('"llvm.loop.interleave.count", i32 2', '"llvm.loop.interleave.count", i32 1')
     module = llvm.parse_assembly(text, llvm.create_context())
-    if job.cpu == "native":
+    if job.cpu == "native" or not module.triple:
         module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     module.verify()
@@ -137,7 +137,7 @@ def compile(
         return str(module)
     stage("make code of")
     with _addresses_as_they_are() if job.vectors else nullcontext():
-        return machine.emit_assembly(module) if job.kind == "asm" else machine.emit_object(module)
+        return machine.emit_object(module) if job.kind == "object" else machine.emit_assembly(module)
 
 
 @contextmanager

@@ -35,6 +35,7 @@ def main() -> None:
     jobs: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
     Job, compile = _llvm()
+    keep_memory()
 
     def begin(stage: str) -> None:
         say("stage", stage)
@@ -47,6 +48,10 @@ def main() -> None:
     say("ready")
     while True:
         job: Any = Job(*jobs.get())
+        if job.kind == "warm":  # of which nothing is told
+            with contextlib.suppress(Exception):
+                compile(job, str)
+            continue
         try:
             made = compile(job, begin)
         except Exception as error:
@@ -103,6 +108,16 @@ def _listen(jobs: queue.SimpleQueue[tuple[Any, ...]]) -> None:
         if len(head) < HEAD or not data:
             os._exit(0)
         jobs.put(marshal.loads(data))
+
+
+def keep_memory() -> None:
+    """Have C's allocator keep what LLVM lets go, as it takes as much again for the next job; glibc's can."""
+    import ctypes
+
+    trim, pad, large = -1, -2, -3  # M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        for option, size in ((trim, 1 << 28), (pad, 1 << 24), (large, 1 << 25)):
+            ctypes.CDLL(None).mallopt(option, size)
 
 
 def quietly() -> None:
