@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import io
 import itertools
@@ -100,9 +101,13 @@ class _Modules:
 _modules = _Modules()
 
 
+_text = functools.lru_cache(2)(weft_text)
+"""Ways share the text too."""
+
+
 def load(program: Program, apart: bool) -> ModuleType:
     """The module of a program, imported from a file."""
-    return _modules.of(weft_text(program.text, apart, program.brackets))
+    return _modules.of(_text(program.text, apart, program.brackets))
 
 
 def _plan_with(each: tuple[int, int]) -> Callable[..., OverPlan]:

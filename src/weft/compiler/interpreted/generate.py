@@ -1,16 +1,14 @@
 """A module's Python: each operation at the user's line, in functions of the user's names and files.
 
-The text is written a line for each operation and parsed as a whole; then each node is given the place in the
-user's source that its operation has. So a debugger that stops in it shows the user's lines.
+The text is written a line for each operation and compiled as a whole; the code's table of lines then says of
+each the user's line that its operation has. So a debugger that stops in it shows the user's lines.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any
 
 from weft.abi.program import Code, Entry, Program
 from weft.compiler.interpreted.expressions import expression, kind_of, stride
@@ -159,17 +157,11 @@ class _Writer:
     def code(self) -> CodeType:
         """The function's code."""
         f, lines = self.f, self.write()
-        tree = ast.parse("\n".join([line for line, _ in lines]))
-        for node in ast.walk(tree):
-            at: Any = node
-            if hasattr(at, "lineno"):
-                line: int = at.lineno
-                at.lineno, at.col_offset = (0, 0) if 1 < line <= self.first + 1 else lines[line - 1][1][:2]
-                at.end_lineno, at.end_col_offset = at.lineno, at.col_offset
-        made = compile(tree, f.file, "exec", dont_inherit=True)
+        made = compile("\n".join([line for line, _ in lines]), f.file, "exec", dont_inherit=True)
         [code] = [c for c in made.co_consts if isinstance(c, CodeType)]
         own = f.source_name.rpartition(".")[2] or f.name
-        code = code.replace(co_name=own, co_firstlineno=f.line, co_linetable=_places(code, f.line))
+        wanted = [0 if 0 < n <= self.first else loc[0] for n, (_, loc) in enumerate(lines)]
+        code = code.replace(co_name=own, co_firstlineno=f.line, co_linetable=_places(code, f.line, wanted))
         return code.replace(co_qualname=f.source_name or f.name)
 
     # -- pieces -------------------------------------------------------------------------------
@@ -407,13 +399,14 @@ class _Writer:
         self.put("__unreachable()")
 
 
-def _places(code: CodeType, first: int) -> bytes:
-    """The code's table of lines, where those numbered 0 have no line: no debugger stops there.
+def _places(code: CodeType, first: int, wanted: Sequence[int]) -> bytes:
+    """A table that says of each line of the code which one it is of; of 0 no debugger stops there.
 
     Its form is that of ``Objects/locations.md`` in CPython since 3.11; columns are left out.
     """
     made, before = bytearray(), first
-    for start, end, line in code.co_lines():
+    for start, end, own in code.co_lines():
+        line = wanted[own - 1] if own else 0
         for length in [min(8, n) for n in range((end - start) // 2, 0, -8)]:
             if not line:
                 made.append(0x80 | 15 << 3 | length - 1)

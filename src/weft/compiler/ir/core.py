@@ -108,7 +108,7 @@ class OpSpec:
 class Op:
     """One operation."""
 
-    __slots__ = ("attrs", "loc", "operands", "regions", "results", "spec")
+    __slots__ = ("attrs", "loc", "name", "operands", "regions", "results", "spec")
 
     def __init__(
         self,
@@ -120,16 +120,12 @@ class Op:
         loc: Loc,
     ) -> None:
         self.spec = spec
+        self.name = spec.name  # as MLIR spells it: what passes ask for most
         self.operands = operands
         self.attrs = attrs
         self.regions = regions
         self.loc = loc
         self.results = tuple([Value(t, self) for t in result_types])
-
-    @property
-    def name(self) -> str:
-        """The operation's name, as MLIR spells it."""
-        return self.spec.name
 
     @property
     def result(self) -> Value:

@@ -10,6 +10,7 @@ from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.types import I1
 from weft.compiler.passes.first_threads import differs
+from weft.compiler.passes.group_cut import has_meeting
 from weft.diagnostics import CompileError
 from weft.diagnostics.wrote import statement_place
 
@@ -39,7 +40,9 @@ def inline_barriers(module: Module) -> None:
     if any(map(meets_in_warp, ops)):
         named = {op.attrs["callee"] for op in ops if op.name != "func.call" and "callee" in op.attrs}
         inline(module, lambda f: f.name not in named and _is_brief(f.body.ops))
-    for kernel in [f for f in module.functions if f.kernel and _returns_before_grid(f.body, meets=False)]:
+    for kernel in [f for f in module.functions if f.kernel and has_meeting(f.body, "grid")]:
+        if not _returns_before_grid(kernel.body, meets=False):
+            continue
         leaving, ops = _Leaving((kernel.line, 0), (), kernel), kernel.body.ops
         made = leaving.body([op for op in ops if op.name not in _HOISTED])
         kernel.body.ops = [*(op for op in ops if op.name in _HOISTED), *leaving.slots, *made]
@@ -56,9 +59,7 @@ def _is_brief(ops: list[Op]) -> bool:
 def _returns_before_grid(region: Region, *, meets: bool) -> bool:
     """Whether a thread may return before the grid meets; ``meets``: it may do so behind the region."""
     for op in reversed(region.ops):
-        own = any(
-            each.name == "gpu.meet" and each.attrs["group"] == "grid" for each in Region([], [op]).walk()
-        )
+        own = has_meeting(Region([], [op]), "grid")
         if op.name == "weft.return" and meets:
             return True
         if any(_returns_before_grid(r, meets=meets or (own and op.name in _LOOPS)) for r in op.regions):
