@@ -270,12 +270,15 @@ def changed(x: Float64, i: Int) -> Int32:
     v = u[0]
     other = copy.copy((u > v).select(SIMD[Int32, 4](v), v))
     other[i] -= other[0]
-    return u[0] + 10 * u[1] + 100 * again[2] + 1000 * other[1]
+    one_of_them = copy.copy(u if x > 0 else again)
+    for k in range(i):
+        one_of_them[k] += 1
+    return u[0] + 10 * u[1] + 100 * again[2] + 1000 * other[1] + 10000 * one_of_them[0]
 """
 
 
 def test_lanes_of_a_copied_vector(load: Any) -> None:
-    assert load(COPIED).changed(3.0, 1) == 3 + 10 * (2 - 7)
+    assert load(COPIED).changed(3.0, 1) == 3 + 10 * (2 - 7) + 10000 * (3 + 1)
 
 
 ASKS = """

@@ -250,10 +250,9 @@ WATCHES_PYTHON = {
     "launch/native/objects.py",
     "runtime/cpu/native.py",
     "compiler/frontend/closures.py",
-    "compiler/interpreted/generate.py",
 }
-"""What Python functions that run at compile time read, frames of weft's own for tracebacks, the functions
-that staging itself has made of those in a function, and the text that the interpreter's code is made of."""
+"""What Python functions that run at compile time read, frames of weft's own for tracebacks, and the functions
+that staging itself has made of those in a function."""
 
 
 MADE = {

@@ -53,8 +53,10 @@ def shares(call: ast.Call, frame: FrameType | None, fn: Definition, kind: type[A
     if callee is copy.deepcopy:
         return False
     if callee in _COPIED and call.args:
-        of = meaning(call.args[0], frame, fn)
-        return of is MISSING or _may_hold(of if isinstance(of, type) else type(of), kind)
+        copied = [meaning(arm, frame, fn) for arm in _arms(call.args[0])]
+        return any(
+            of is MISSING or _may_hold(of if isinstance(of, type) else type(of), kind) for of in copied
+        )
     if callee in _ANEW:
         return True
     if callee in _SAME or callee is MISSING or deep > _DEEPEST:
@@ -73,6 +75,11 @@ def shares(call: ast.Call, frame: FrameType | None, fn: Definition, kind: type[A
         return True
     ways = ([step.call for step in calls] for calls in returned)
     return any(all(shares(c, None, definition, kind, deep + 1) for c in calls) for calls in ways)
+
+
+def _arms(node: ast.expr) -> list[ast.expr]:
+    """What an expression may give: of a choice each of both."""
+    return [*_arms(node.body), *_arms(node.orelse)] if isinstance(node, ast.IfExp) else [node]
 
 
 def gives_twice(
