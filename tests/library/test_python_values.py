@@ -110,7 +110,7 @@ def _take(out: Pointer[Float64], walk: Walk, pair: tuple[Int, Held], mode: Mode,
 
 @pytest.mark.parametrize("color", Color)
 def test_arguments(device: DeviceContext, color: Color) -> None:
-    walk: Any = Walk(Ball(Point(2, 3), 1.5, color), 7, (4, 0.25))  # pyright: ignore[reportArgumentType]
+    walk: Any = Walk(Ball(Point(2, 3), 1.5, color), 7, (4, 0.25))
     pair, mode = (9, Held(Int32(2), Float32.simd(1, 2))), Mode.FAST
     found = run(device, _take, walk, pair, mode, Parts.HEAD | Parts.TAIL)
     blue, red = 1 if color is Color.BLUE else 2, 2 if color is Color.RED else 1
@@ -161,7 +161,7 @@ def test_results() -> None:
     assert type(moved(ball, 0.5, Color.RED).center) is Point
 
 
-CONSTANT: Any = Walk(Ball(Point(1, 2), 3.0, Color.GREEN), 7, (4, 0.25))  # pyright: ignore[reportArgumentType]
+CONSTANT: Any = Walk(Ball(Point(1, 2), 3.0, Color.GREEN), 7, (4, 0.25))
 
 
 @func

@@ -239,7 +239,7 @@ def quiet(x: Pointer[Float32], t: Int):
         else:
             continue
     match t:
-        case 0:  # pyright: ignore[reportUnnecessaryComparison]
+        case 0:
             pass
         case _:
             x[0] = one

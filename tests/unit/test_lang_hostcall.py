@@ -33,7 +33,7 @@ def total(values: Pointer[Float32], n: Int) -> Float32:
     for i in range(n):
         acc += values[i]
         values[i] = 0.0
-    return acc  # pyright: ignore[reportReturnType]
+    return acc
 
 
 @func

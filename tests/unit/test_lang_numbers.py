@@ -147,9 +147,9 @@ def test_a_float_literal_does_not_become_an_integer() -> None:
 
 @func
 def annotated(x: Float32) -> Any:
-    double: Float64 = 0.1  # pyright: ignore[reportAssignmentType]
-    single: Float32 = 0.1  # pyright: ignore[reportAssignmentType]
-    byte: Int8 = 3  # pyright: ignore[reportAssignmentType]
+    double: Float64 = 0.1
+    single: Float32 = 0.1
+    byte: Int8 = 3
     return double + x, single, byte << 6
 
 

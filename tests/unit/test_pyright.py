@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import operator
 import re
@@ -14,7 +15,8 @@ from typing import Any
 import pytest
 
 from pages import PAGES, ROOT, blocks
-from weft import WeftError, scalars
+from weft import WeftError
+from weft.lang import scalars
 
 pytest.importorskip("pyright", reason="pyright is not installed: pip install 'weft[dev]'")
 Complaints = dict[tuple[str, int], str]
@@ -115,3 +117,11 @@ def test_what_is_said_of_the_guide(tmp_path: Path, golden: Callable[[str, str], 
         if not _OF_NUMPY.search(texts[name][line - 1])
     ]
     golden("guide_types.txt", "\n".join(said) + "\n")
+
+
+def test_numbers_that_checkers_see() -> None:
+    stub = ast.parse((ROOT / "src" / "weft" / "lang" / "scalars.pyi").read_text(encoding="utf-8"))
+    lists = [
+        node.value for node in stub.body if isinstance(node, ast.Assign) and "__all__" in ast.unparse(node)
+    ]
+    assert [ast.literal_eval(found) for found in lists] == [scalars.__all__]
