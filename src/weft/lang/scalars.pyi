@@ -1,8 +1,9 @@
-"""What type checkers read of the numbers: a parameter, a result or a field of one takes Python's numbers as well.
+"""What type checkers read of the numbers: where one is annotated, Python's numbers are taken as well.
 
-Python's types know no conversions, except of what a protocol describes. So each number is a protocol here, of a method that
-Python's numbers have and no other number has with the same result; what it can do comes from a base that is no protocol.
-A protocol cannot be called, but a class that is read off a field of type ``type[...]`` can: the names are of such.
+Python's types know no conversions, except of what a protocol describes. So each number is a protocol
+here, of a method that Python's numbers have and no other number has with the same result; what it can
+do comes from a base that is no protocol. A protocol cannot be called, but a class that is read off a
+field of type ``type[...]`` can: the names are of such.
 """
 
 # pyright: reportGeneralTypeIssues=false, reportIncompatibleMethodOverride=false
