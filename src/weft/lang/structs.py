@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform, overload
+from weakref import WeakSet
 
 from weft.compiler.ir.core import Value
 from weft.compiler.source.python import definition_of, named_in
@@ -26,9 +27,17 @@ _KEEP = frozenset(
 )
 
 
+_declared: WeakSet[type[Any]] = WeakSet()
+
+
 def is_struct(cls: object) -> bool:
     """Whether ``cls`` is a class made by ``struct``."""
     return isinstance(cls, type) and "__weft_struct__" in cls.__dict__
+
+
+def declared_structs() -> list[type[Any]]:
+    """All classes that ``@struct`` has made structs, while they exist."""
+    return list(_declared)
 
 
 def takes_fields(cls: type[Any]) -> bool:
@@ -361,6 +370,7 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     made.__setattr__ = _assign
     made.__copy__, made.__deepcopy__ = _copied, _copied_deep
     made.__weft_struct__ = True
+    _declared.add(made)
     made.__weft_takes_fields__ = takes_fields
     made.__weft_pack__, made.__weft_align__ = pack, align
     made.__weft_element__ = staticmethod(_element_type)

@@ -15,7 +15,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from weft.compiler.frontend.desugar import desugar
-from weft.compiler.frontend.handed import class_of_variable, gives_twice, meaning, shares
+from weft.compiler.frontend.handed import class_of_variable, gives_twice, is_copy, meaning, shares
+from weft.compiler.frontend.implied import is_implied, look_at_structs, operands
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import note_named
@@ -35,9 +36,12 @@ if TYPE_CHECKING:
 
 
 class _Step(NamedTuple):
-    """A call to which a name is given, and as which argument: its number or its keyword; None of a callee."""
+    """A call to which a name is given, and as which argument: its number or its keyword; None of a callee.
 
-    call: ast.Call
+    An operator, an item or an attribute that may run a method is one as well.
+    """
+
+    call: ast.AST
     at: int | str | None
 
 
@@ -63,6 +67,8 @@ class _Pair(NamedTuple):
     by: str
     inside: tuple[bool, bool]
     """Whether it is a part of the one, and of the other, and not the whole."""
+    made: str = ""
+    """Which of the two was assigned what the first of the calls gives."""
 
 
 _Pairs = frozenset[_Pair]
@@ -117,8 +123,18 @@ class At(NamedTuple):
                     continue
                 if field and _lies_elsewhere(pair, field, frame, fn):
                     continue
+                if _is_copied(pair, kind, frame, fn):
+                    continue
                 if all(shares(step.call, frame, fn, kind) for step in pair.calls):
                     yield pair.other
+
+
+def _is_copied(pair: _Pair, kind: type[Any], frame: FrameType, fn: Definition) -> bool:
+    """Whether the one was made as a copy of what is the other's, and no part of it is of this class."""
+    if not pair.calls or not pair.made or pair.inside[pair.made == pair.other]:
+        return False
+    copied = is_copy(pair.calls[0].call, frame, fn)
+    return copied and not holds(frame.f_locals.get(pair.made), kind, strictly=True)
 
 
 def _lies_elsewhere(pair: _Pair, field: str, frame: FrameType, fn: Definition) -> bool:
@@ -126,7 +142,7 @@ def _lies_elsewhere(pair: _Pair, field: str, frame: FrameType, fn: Definition) -
     if len(pair.calls) != 1 or pair.inside[0]:
         return False
     (call, at), cls = pair.calls[0], class_of_variable(frame.f_locals.get(pair.one))
-    if not is_struct(cls) or not takes_fields(cls):
+    if not is_struct(cls) or not takes_fields(cls) or not isinstance(call, ast.Call):
         return False
     if meaning(call.func, frame, fn) is not cls or any(isinstance(a, ast.Starred) for a in call.args):
         return False
@@ -145,7 +161,8 @@ def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _S
     if isinstance(node, ast.Name):
         return frozenset({_Source(node.id, calls, inner)})
     if isinstance(node, (ast.Attribute, ast.Subscript)):
-        return sources(node.value, calls, True)
+        part = sources(node.value, calls, inner or bool(root_of(node)))
+        return part | _implied(node, calls, inner)
     if isinstance(node, ast.NamedExpr):
         return sources(node.value, calls, inner)
     if isinstance(node, ast.Call):
@@ -169,7 +186,17 @@ def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _S
         isinstance(node, ast.BinOp) and any(isinstance(n, _DISPLAYS) for n in (node.left, node.right))
     ):
         return _FRESH.union(*[sources(part, calls, inner) for part in ast.iter_child_nodes(node)])
-    return _FRESH
+    return _implied(node, calls, inner)
+
+
+def _implied(node: ast.AST | None, calls: _Calls, inner: bool = False) -> _Sources:
+    """The names whose objects a method may give that runs without being spelled."""
+    if node is None or not is_implied(node):
+        return _FRESH
+    given = enumerate(operands(node))
+    found = [sources(part, (*calls, _Step(node, at))[:_MOST], inner) for at, part in given]
+    made = {_Source(MADE, (*calls, _Step(node, None)), inner)} if len(calls) < _MOST else _FRESH
+    return _FRESH.union(made, *found)
 
 
 class _Later(Liveness):
@@ -266,7 +293,7 @@ def _simple(node: ast.stmt, pairs: _Pairs) -> _Pairs:
     elif isinstance(node, ast.AnnAssign) and node.value is not None:
         pairs = _assigned(pairs, [(node.target, sources(node.value))])
     elif isinstance(node, ast.AugAssign):
-        pairs = _assigned(pairs, [(node.target, _FRESH)])
+        pairs = _assigned(pairs, [(node.target, _implied(node, ()))])
     elif isinstance(node, ast.FunctionDef):
         reads = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         pairs = _assigned(pairs, [(ast.Name(node.name), frozenset(map(_Source, reads)))])
@@ -351,8 +378,8 @@ def _together(calls: _Calls, others: _Calls) -> _Calls:
 
 def _both(name: str, other: str, calls: _Calls, by: str, part: bool, inner: bool) -> set[_Pair]:
     return {
-        _Pair(name, other, calls, by, (part, inner)),
-        _Pair(other, name, calls, by, (inner, part)),
+        _Pair(name, other, calls, by, (part, inner), name),
+        _Pair(other, name, calls, by, (inner, part), name),
     }
 
 
@@ -393,14 +420,16 @@ class Aliases:
         self.tree = tree
 
     @functools.cached_property
-    def returned(self) -> list[_Calls]:
-        """The ways in which it may return an object that it was given, or a part of one: by which calls."""
-        out: list[_Calls] = []
+    def returned(self) -> list[tuple[str, _Calls]]:
+        """What it was given and may return, it or a part of it, by which calls."""
+        out: list[tuple[str, _Calls]] = []
         for at in self.at.values():
             if isinstance(at.node, ast.Return):
                 for name, calls, _ in sources(at.node.value):
                     out += [
-                        _together(calls, p.calls) for p in at.pairs if p.one == name and p.other[0] == "<"
+                        (p.other[1:-1], _together(calls, p.calls))
+                        for p in at.pairs
+                        if p.one == name and p.other[0] == "<"
                     ]
         return out
 
@@ -426,13 +455,13 @@ class Aliases:
 
 
 @functools.lru_cache(maxsize=1024)
-def _aliases(fn: Definition, _: object, kernel: bool) -> Aliases:
+def _aliases(fn: Definition, _: object, kernel: bool, __: frozenset[str]) -> Aliases:
     return Aliases(fn.body(), kernel)
 
 
 def aliases_of(fn: Definition, kernel: bool = False) -> Aliases:
     """What a function's text says of names of one object."""
-    return _aliases(fn, fn.version, kernel)
+    return _aliases(fn, fn.version, kernel, look_at_structs())
 
 
 # -- what elaboration asks ------------------------------------------------------------------------

@@ -10,15 +10,25 @@ import ast
 import builtins
 import copy
 import dataclasses
+import functools
 import inspect
+import operator
 from collections.abc import Iterable
-from types import FrameType, FunctionType, MethodDescriptorType
+from types import FrameType, FunctionType, MethodDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from weft.compiler.frontend.helpers import written_definition
+from weft.compiler.frontend.implied import (
+    class_of_operand,
+    is_variable,
+    methods_of,
+    operands,
+    runs_operators,
+)
 from weft.compiler.frontend.tree import B, root_of
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, is_internal, refuse
+from weft.lang.decorators import Compiled
 from weft.lang.inline_array import InlineArray
 from weft.lang.number import number_class
 from weft.lang.spec import NumberSpec
@@ -34,47 +44,80 @@ _ANEW: frozenset[Any] = frozenset(
 """What makes a new object that holds parts of those it is given."""
 _COPIED: frozenset[Any] = frozenset((copy.copy, dataclasses.replace))
 """What makes a new object that holds the parts of the one that it is given first."""
-_SAME: frozenset[Any] = frozenset((min, max, getattr, next))
+_SAME: frozenset[Any] = frozenset((min, max, getattr, next, operator.getitem, functools.reduce))
 """What gives one of those that it is given, or a part of it."""
+_NO_VALUES = (type, FunctionType, ModuleType, Compiled)
 _DEEPEST = 8
 _Calling = ast.Call | ast.BinOp | ast.AugAssign
 
 
-def shares(call: ast.Call, frame: FrameType | None, fn: Definition, kind: type[Any], deep: int = 0) -> bool:
+def shares(call: ast.AST, frame: FrameType | None, fn: Definition, kind: type[Any], deep: int = 0) -> bool:
     """Whether a call may give an object of a class that it was given, or that is within what it was given."""
-    from weft.compiler.frontend.aliases import aliases_of
-
+    if not isinstance(call, ast.Call):
+        return any(_gives_back(method, kind, deep) for method in _implied_by(call, frame, fn))
     if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
         return True  # what a pattern captures
-    callee = meaning(call.func, frame, fn)
+    callee = _callee(call, frame, fn)
     definition = getattr(callee, "definition", None)
     if isinstance(callee, type):
         return _may_hold(callee, kind)
     if callee is copy.deepcopy:
         return False
     if callee in _COPIED and call.args:
-        copied = [meaning(arm, frame, fn) for arm in _arms(call.args[0])]
-        return any(
-            of is MISSING or _may_hold(of if isinstance(of, type) else type(of), kind) for of in copied
-        )
+        copied = [class_of_operand(arm, frame, fn, meaning) for arm in _arms(call.args[0])]
+        return any(of is MISSING or _may_hold(of, kind) for of in copied)
     if callee in _ANEW:
         return True
     if callee in _SAME or callee is MISSING or deep > _DEEPEST:
         return True
+    if runs_operators(callee):
+        return any(_gives_back(method, kind, deep) for method in _implied_by(call, frame, fn))
     if isinstance(callee, MethodDescriptorType):  # as those of lists
         return True
     if isinstance(callee, FunctionType):
         definition = written_definition(callee)
     elif definition is None and hasattr(callee, "captures"):  # a lambda
         return True
-    if not isinstance(definition, Definition) or is_internal(definition.file):
+    return isinstance(definition, Definition) and _gives_back(definition, kind, deep)
+
+
+def _gives_back(definition: Definition, kind: type[Any], deep: int) -> bool:
+    """Whether a function may return an object of a class that it was given, or what holds it."""
+    from weft.compiler.frontend.aliases import aliases_of
+
+    if is_internal(definition.file):
         return False
     try:
         returned = aliases_of(definition).returned
     except CompileError:  # its source is not known
         return True
-    ways = ([step.call for step in calls] for calls in returned)
-    return any(all(shares(c, None, definition, kind, deep + 1) for c in calls) for calls in ways)
+    around = definition.scope.captured() | definition.scope.globals
+    own = definition.names()
+    held = [calls for name, calls in returned if name in own or not isinstance(around.get(name), _NO_VALUES)]
+    ways = ([step.call for step in calls] for calls in held)
+    return deep > _DEEPEST or any(
+        all(shares(c, None, definition, kind, deep + 1) for c in calls) for calls in ways
+    )
+
+
+def is_copy(call: ast.AST, frame: FrameType | None, fn: Definition) -> bool:
+    """Whether a call makes a new object with the parts of another."""
+    return isinstance(call, ast.Call) and _callee(call, frame, fn) in _COPIED
+
+
+def _callee(call: ast.Call, frame: FrameType | None, fn: Definition) -> Any:
+    """What a call runs; of an object of a struct its ``__call__``."""
+    found = meaning(call.func, frame, fn)
+    cls = cast("type[Any]", type(found))
+    if isinstance(found, type) and is_variable(call.func, frame):
+        cls = cast("type[Any]", found)
+    return inspect.getattr_static(cls, "__call__", MISSING) if is_struct(cls) else found
+
+
+def _implied_by(node: ast.AST, frame: FrameType | None, fn: Definition) -> list[Definition]:
+    """The methods that an operator, an item, an attribute or a function of Python's may run."""
+    given = node.args if isinstance(node, ast.Call) else operands(node)
+    return methods_of(node, [class_of_operand(part, frame, fn, meaning) for part in given])
 
 
 def _arms(node: ast.expr) -> list[ast.expr]:
@@ -83,26 +126,35 @@ def _arms(node: ast.expr) -> list[ast.expr]:
 
 
 def gives_twice(
-    calls: list[ast.Call], frame: FrameType | None, fn: Definition, kind: type[Any], deep: int = 0
+    calls: list[ast.AST], frame: FrameType | None, fn: Definition, kind: type[Any], deep: int = 0
 ) -> bool:
     """Whether the last of these calls may give what holds an object of a class in two places.
 
     The others are around it, and have to give what they are given.
     """
+    *around, call = calls
+    if not isinstance(call, ast.Call):
+        made_by = _implied_by(call, frame, fn)
+    else:
+        callee = _callee(call, frame, fn)
+        if callee in _COPIED or callee is copy.deepcopy:  # Python's own, which give each part one place
+            return False
+        if runs_operators(callee):
+            made_by = _implied_by(call, frame, fn)
+        elif isinstance(callee, FunctionType):
+            made_by = [written_definition(callee)]
+        else:
+            made_by = [getattr(callee, "definition", None)]
+    if deep > _DEEPEST or not all(shares(outer, frame, fn, kind, deep) for outer in around):
+        return False
+    return any(_makes_twice(definition, kind, deep) for definition in made_by)
+
+
+def _makes_twice(definition: Definition | None, kind: type[Any], deep: int) -> bool:
+    """Whether what a function returns may hold an object of a class in two places."""
     from weft.compiler.frontend.aliases import aliases_of
 
-    *around, call = calls
-    callee = meaning(call.func, frame, fn)
-    if callee in _COPIED or callee is copy.deepcopy:  # Python's own, which give each part one place
-        return False
-    definition = (
-        written_definition(callee)
-        if isinstance(callee, FunctionType)
-        else getattr(callee, "definition", None)
-    )
-    if deep > _DEEPEST or not isinstance(definition, Definition) or is_internal(definition.file):
-        return False
-    if not all(shares(outer, frame, fn, kind, deep) for outer in around):
+    if not isinstance(definition, Definition) or is_internal(definition.file):
         return False
     try:
         aliases = aliases_of(definition)

@@ -1,0 +1,137 @@
+"""What operators, items, properties and calls of structs give back: as plain Python has it, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from weft import CompileError
+
+PLAIN = """
+import copy
+import functools
+import operator
+from dataclasses import dataclass as struct
+
+Int = int
+
+
+def func(f):
+    return f
+"""
+WEFT = """
+import copy
+import functools
+import operator
+
+from weft import Int, func, struct
+"""
+BODY = """
+@struct
+class Vec:
+    x: Int
+    y: Int
+
+    def __add__(self, other: "Vec") -> "Vec":
+        return {vec}
+
+    def __radd__(self, other: Int) -> "Vec":
+        return {vec_of_self}
+
+    def __iadd__(self, other: "Vec") -> "Vec":
+        return {vec}
+
+    def __neg__(self) -> "Vec":
+        return {vec_of_self}
+
+    def __abs__(self) -> "Vec":
+        return {vec_of_self}
+
+    def __lt__(self, other: "Vec") -> "Vec":
+        return {vec}
+
+    def __getitem__(self, other: "Vec") -> "Vec":
+        return {vec}
+
+    def __call__(self, other: "Vec") -> "Vec":
+        return {vec}
+
+    def __matmul__(self, other: "Vec") -> "Ray":
+        return {ray}
+
+    @property
+    def me(self) -> "Vec":
+        return {vec_of_self}
+
+
+@struct
+class Ray:
+    a: Vec
+    b: Vec
+
+
+@func
+def run(p: Int) -> Int:
+    v = Vec(p, 2)
+    w = Vec(3, p)
+    {lines}
+    return v.x + v.y * 7 + w.x * 49 + w.y * 343 + {digest}
+"""
+SHARING = {"vec": "self if self.x > other.x else other", "vec_of_self": "self", "ray": "Ray(other, other)"}
+NEW = {
+    "vec": "copy.copy(other)",
+    "vec_of_self": "Vec(self.y, self.x)",
+    "ray": "Ray(copy.copy(self), Vec(other.x, 5))",
+}
+OF_VECTORS = """
+v + w; -v; -(v + w); abs(v); v < w; v[w]; v(w); v.me; 5 + v; (v + w).me; operator.add(v, w); operator.neg(v)
+functools.reduce(operator.add, [v, w]); sum([w], v); [v + w][0]; (v, w)[0]; [v][0]; (lambda z: -z)(v); v(w)(v)
+"""
+VECTORS = [text.strip() for text in OF_VECTORS.replace("\n", ";").split(";") if text.strip()]
+RAYS = ["v @ w", "Ray(-v, -v)", "Ray(v + w, v + w)", "Ray(v.me, v.me)", "Ray(v(w), w)", "-v @ -w"]
+
+
+def both(load: Callable[[str], ModuleType], ways: dict[str, str], lines: str, digest: str) -> tuple[Any, Any]:
+    """What plain Python gives for two numbers, and weft; None where weft says that something is shared."""
+    text = BODY.format(**ways, lines=lines, digest=digest)
+    expected = [load(PLAIN + text).run(p) for p in (1, 4)]
+    module = load(WEFT + text)
+    try:
+        return expected, [int(module.run(p)) for p in (1, 4)]
+    except CompileError as error:
+        if "[shared-value]" not in str(error) and "[lost-field]" not in str(error):
+            raise
+        return expected, None
+
+
+@pytest.mark.parametrize("changed", ["r.x", "v.x", "w.y"])
+@pytest.mark.parametrize("expression", VECTORS)
+def test_vectors(load: Callable[[str], ModuleType], expression: str, changed: str) -> None:
+    lines = f"r = {expression}\n    {changed} += 1000"
+    expected, found = both(load, SHARING, lines, "r.x * 3 + r.y * 5")
+    assert found in (None, expected)
+
+
+@pytest.mark.parametrize("changed", ["r.a.x", "r.b.x", "v.x", "w.x"])
+@pytest.mark.parametrize("expression", RAYS)
+def test_rays(load: Callable[[str], ModuleType], expression: str, changed: str) -> None:
+    lines = f"r = {expression}\n    {changed} += 1000"
+    expected, found = both(load, SHARING, lines, "r.a.x * 3 + r.a.y * 5 + r.b.x * 11")
+    assert found in (None, expected)
+
+
+@pytest.mark.parametrize("lines", ["v += w\n    w.x += 1000", "r = v\n    r += w\n    v.x += 1000"])
+def test_in_place(load: Callable[[str], ModuleType], lines: str) -> None:
+    expected, found = both(load, SHARING, lines, "0")
+    assert found in (None, expected)
+
+
+@pytest.mark.parametrize("expression", ["v + w", "-v", "abs(v)", "v[w]", "v(w)", "v.me", "copy.copy([v][0])"])
+def test_what_is_new_may_change(load: Callable[[str], ModuleType], expression: str) -> None:
+    expected, found = both(load, NEW, f"r = {expression}\n    r.x += 1000", "r.x * 3 + r.y * 5")
+    assert found == expected
+    expected, found = both(load, NEW, "r = v @ w\n    r.a.x += 1000", "r.a.x * 3 + r.b.x * 11")
+    assert found == expected
