@@ -241,6 +241,78 @@ def matmul_odd(peers: Peers) -> Work:
     return _products(peers, "bfloat16", *ODD)
 
 
+def _near(right: Any) -> Callable[[Any], bool]:
+    """Whether a product is close to this one, in Float32."""
+    return lambda found: bool((found.float() - right).norm() <= 5e-3 * right.norm())
+
+
+@line("fp8 matmul 8192³ into bf16, b along k", "TFLOP/s", 1.0, of="torch")
+def matmul_fp8(peers: Peers, size: int = 8192) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    a, b = (torch.randn(size, size, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
+    out, one = torch.empty(size, size, device="cuda", dtype=torch.bfloat16), torch.ones((), device="cuda")
+    how = {"out_dtype": torch.bfloat16, "use_fast_accum": True}
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.matmul(a, b.t(), out=out, dtype="bfloat16"),
+        "torch": lambda: torch._scaled_mm(a, b.t(), one, one, **how),
+    }
+    return Work(2e-12 * size**3, cases, _near(a.float() @ b.float().t()))
+
+
+@line("int8 matmul 8192³, b along k", "TOP/s", 1.0, of="torch")
+def matmul_int8(peers: Peers, size: int = 8192) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    a, b = torch.randint(-100, 100, (2, size, size), device="cuda", dtype=torch.int8)
+    out = torch.empty(size, size, device="cuda", dtype=torch.int32)
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.matmul(a, b.t(), out=out),
+        "torch": lambda: torch._int_mm(a, b.t(), out=out),
+    }
+    return Work(2e-12 * size**3, cases, _near(a.float() @ b.float().t()))
+
+
+@line("float32 matmul 8192³ by tf32, b along k", "TFLOP/s", 1.0, of="cuBLAS")
+def matmul_tf32(peers: Peers, size: int = 8192) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    a, b = torch.randn(2, size, size, device="cuda")
+    out, right = torch.empty(size, size, device="cuda"), a @ b.t()
+
+    def cublas() -> Any:
+        torch.backends.cuda.matmul.allow_tf32 = True
+        torch.matmul(a, b.t(), out=out)
+        torch.backends.cuda.matmul.allow_tf32 = False
+        return out
+
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.matmul(a, b.t(), out=out, tf32=True),
+        "cuBLAS": cublas,
+    }
+    return Work(2e-12 * size**3, cases, _near(right))
+
+
+@line("bf16 matmul of 8 groups of 1024 rows by 4096²", "TFLOP/s", 1.0, of="torch")
+def matmul_grouped(peers: Peers, groups: int = 8, rows: int = 8192, size: int = 4096) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    x = torch.randn(rows, size, device="cuda", dtype=torch.bfloat16)
+    experts = torch.randn(groups, size, size, device="cuda", dtype=torch.bfloat16)
+    ends = torch.arange(1, groups + 1, device="cuda", dtype=torch.int32) * (rows // groups)
+    out = torch.empty_like(x)
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.grouped_matmul(x, experts, ends, out=out),
+        "torch": lambda: torch._grouped_mm(x, experts, offs=ends),
+    }
+    right = torch.bmm(x.view(groups, -1, size), experts).view(rows, size)
+    return Work(2e-12 * rows * size**2, cases, _near(right.float()))
+
+
 def _attention(peers: Peers, causal: bool, rows: int = 8192, heads: int = 32, width: int = 128) -> Work:
     from weft import kernels
 

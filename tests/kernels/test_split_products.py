@@ -28,6 +28,11 @@ WAYS: list[tuple[tuple[int, int, int], Shape, int, int]] = [
 BARE: list[tuple[tuple[int, int, int], Shape, int, int]] = [
     ((130, 400, 300), Shape((128, 192), 1, 4, 1, 1), 1, 0),
     ((130, 128, 600), Shape((128, 128), 1, 3, 1, 1, along=2), 3, 0),
+    ((150, 240, 200), Shape((128, 72), 1, 3, 1, 1), 1, 0),  # the result's last piece lies over the one before
+    ((300, 350, 200), Shape((256, 152), 1, 3, 1, 1), 1, 0),
+    ((150, 40, 400), Shape((64, 16), 1, 4, 2, 1, groups=1), 3, 0),
+    ((100, 250, 200), Shape((64, 208), 1, 4, 1, 1, groups=1), 1, 0),
+    ((70, 100, 600), Shape((64, 64), 1, 6, 1, 1, along=4, groups=1), 2, 0),
 ]
 
 

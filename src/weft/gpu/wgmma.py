@@ -305,8 +305,8 @@ def _check_types(a: DType, b: DType, sums: DType, n: int, b_major: str) -> None:
             f"wgmma_async() multiplies {a} with {n} columns by none of its forms",
             hint="8, 24, or 16 k",
         )
-    if b_major not in ("k", "n") or (b_major == "n" and (a.bits != 16 or (n > 64 and n % 64))):
-        hint = "rows along n are of elements of 16 bits, and of up to 64 columns or multiples of 64"
+    if b_major not in ("k", "n") or (b_major == "n" and a.bits != 16):
+        hint = "rows along n are of elements of 16 bits"
         refuse("mma", f"wgmma_async() takes no b of {a} with b_major={b_major!r} and {n} columns", hint=hint)
 
 

@@ -24,6 +24,8 @@ class Shape(NamedTuple):
     """Blocks with tiles beneath each other, which bring the columns' side together."""
     along: int = 1
     """Blocks of a cluster that share what of k a tile has, or a part of it."""
+    groups: int = 2
+    """Warpgroups that multiply."""
 
 
 WARPGROUPS = (
@@ -41,11 +43,24 @@ WARPGROUPS = (
     Shape((64, 128), 2, 7, 1, 920, along=2),
 )
 """Rates are those of an H200, whose tiles took so long for each stage."""
+SINGLE = tuple(
+    Shape((64, columns), 1, stages, 1, rate, along=along, groups=1)
+    for columns, stages, rate in ((16, 16, 700), (32, 14, 1000), (64, 11, 1300), (128, 8, 1600))
+    for along in (1, 2, 4, 8)
+    if columns >= 8 * along
+)
+"""Tiles of one warpgroup, for products that have few: the copies of many stages are on their way at once."""
+KINDS = ((64, 1, 256), (128, 2, 256), (256, 2, 176))
+"""Of tiles with as many columns as fill all multiprocessors: rows, warpgroups and the most columns."""
+WAVES, ROOM = 8, 229000
+"""How often these multiprocessors are filled at most; bytes that stages and results have room in."""
 LANES = (
     Shape((128, 256), (8, 16), 4, 1, 95),
     Shape((128, 128), (8, 8), 4, 1, 90),
     Shape((64, 64), (8, 4), 3, 4, 75),
 )
+ACROSS = (Shape((128, 128), (8, 8), 3, 2, 106), Shape((64, 64), (8, 4), 3, 4, 75))
+"""Where no side lies along k: a thread's numbers are in fewer registers then, so two blocks run at once."""
 SPLITS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 44)
 BESIDES, BYTES, JOIN = 4000, 26, 4000
 """Cycles that a tile takes beside its products; bytes of memory in a cycle of a multiprocessor; cycles until
@@ -55,6 +70,33 @@ GATHER = 4000
 NEAR, FAST, PARTS, FOUR = 60, 96, 36, 4
 """Bytes in a cycle that each multiprocessor has from the cache, if all read and if few do, and of parts;
 bytes of a sum."""
+
+
+TURN = 6000
+"""Cycles that it takes to begin a copy and end it."""
+
+
+def turns(extents: tuple[int, int, int, int], sides: int, width: int, units: int) -> bool:
+    """Whether a product by ``ACROSS`` gains more than copying sides of so many elements, across k, costs."""
+    m, n, k, z = extents
+    gained = m * n * k * z / units * (1 / LANES[0].rate - 1 / ACROSS[0].rate)
+    return gained > TURN + sides * 2 * width / (BYTES * units)
+
+
+def filling(extents: tuple[int, int, int, int], width: int, units: int) -> list[Shape]:
+    """Tiles by tensor cores that fill all of so many multiprocessors one or more times, or nearly."""
+    (m, n, _, z), step = extents, 16 if width == 1 else 8  # of bytes there are fewer forms
+    made = dict[tuple[int, int], Shape]()
+    for rows, groups, most in KINDS:
+        for waves in range(1, WAVES + 1):
+            across = waves * units // (-(-m // rows) * z)
+            columns = -(-n // max(across, 1) // step) * step
+            if across and 64 < columns <= most and columns % 64:
+                stage = (rows + -(-columns // 64) * 64) * warpgroups.LINE
+                stages = (ROOM - 2 * groups * warpgroups.ROWS * warpgroups.LINE) // stage
+                rate = (1550 + 2 * columns) * (1 if groups > 1 else 0.9)
+                made[rows, columns] = Shape((rows, columns), 1, stages, 1, rate, groups=groups)
+    return list(made.values())
 
 
 class Way(NamedTuple):
@@ -87,7 +129,7 @@ def cost(
     """
     (shape, splits, whole), (m, n, k, z) = way, extents
     (bm, bn), stages = shape.tile, -(-k // depth)
-    speed = shape.rate * 2 / width if depth * width == warpgroups.LINE and shape.rate > 900 else shape.rate
+    speed = shape.rate * 2 / width if isinstance(shape.each, int) else shape.rate
     count, most = _tiles(shape, extents), _at_once(shape, units)
     parts = (count - whole) * splits
     near = NEAR if (whole + parts) * shape.cluster * shape.along > units // 2 else FAST

@@ -77,23 +77,46 @@ def product(
         if step + stages - 1 < count:
             fetch(Int(step + stages - 1))
         async_copy_commit_group()
-        here, now = memory + step % stages * size, sums
-        for s in unroll(range(DEEP // 16)):
-            x, y = chunk(at_a, 2 * s + lane // 16), chunk(at_b, 2 * s + lane // 8 % 2)
-            rows = [ld_matrix(here + x + i * 16 * DEEP, 8) for i in unroll(range(high))]
-            pairs = [ld_matrix(here + y + j * 16 * DEEP, 8) for j in unroll(range(wide // 2))]
-            columns = [pair.slice(4, offset=offset) for pair in pairs for offset in (0, 4)]
-            now = tuple([mma(rows[i // wide], columns[i % wide], now[i]) for i in unroll(range(high * wide))])
-        sums = now
+        sums = multiplied(sums, memory + step % stages * size, (at_a, at_b), wide=wide)
     async_copy_wait_group(0)
-    target = out + z * of_out[0]
-    for i in unroll(range(high * wide)):
+    at, ends = (z, row0 + row, col0 + col), (alpha, terms, epilogue)
+    write(sums, out + z * of_out[0], of_out, at, (m, n), ends, wide=wide, ways=ways)
+
+
+@func
+def multiplied(sums: Any, here: Any, at: Any, *, wide: Comptime[int]) -> Any:
+    """A warp's sums, so many pieces wide, with the products of a stage."""
+    lane, high = lane_id(), len(sums) // wide
+    for s in unroll(range(DEEP // 16)):
+        x, y = chunk(at[0], 2 * s + lane // 16), chunk(at[1], 2 * s + lane // 8 % 2)
+        rows = [ld_matrix(here + x + i * 16 * DEEP, 8) for i in unroll(range(high))]
+        pairs = [ld_matrix(here + y + j * 16 * DEEP, 8) for j in unroll(range(wide // 2))]
+        columns = [pair.slice(4, offset=offset) for pair in pairs for offset in (0, 4)]
+        sums = tuple([mma(rows[i // wide], columns[i % wide], sums[i]) for i in unroll(range(high * wide))])
+    return sums
+
+
+@func
+def write(
+    sums: Any,
+    target: Any,
+    steps: Any,
+    at: Any,
+    extents: Any,
+    ends: Any,
+    *,
+    wide: Comptime[int],
+    ways: Comptime[Any],
+) -> None:
+    """Write a warp's sums, of which those at a batch, row and column are the first."""
+    (z, row, col), lane = at, lane_id()
+    for i in unroll(range(len(sums))):
         for part in unroll(range(4)):
-            r = row0 + row + i // wide * 16 + lane // 4 + part // 2 * 8
-            c = col0 + col + i % wide * 8 + lane % 4 * 2 + part % 2
-            if r < m and c < n:
-                value = finished((sums[i][part],), (z, r, c), (m, n), (alpha, terms, epilogue), ways=ways)
-                target[r * of_out[1] + c * of_out[2]] = value.cast(ways.type)
+            r = row + i // wide * 16 + lane // 4 + part // 2 * 8
+            c = col + i % wide * 8 + lane % 4 * 2 + part % 2
+            if r < extents[0] and c < extents[1]:
+                value = finished((sums[i][part],), (z, r, c), extents, ends, ways=ways)
+                target[r * steps[1] + c * steps[2]] = value.cast(ways.type)
 
 
 def chunk(row: Any, column: Any) -> Any:

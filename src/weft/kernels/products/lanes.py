@@ -63,13 +63,7 @@ def product(
     tiles_b = tiles_a + stages * bm * DEEP
     pipe = Pipeline[stages](stack_allocation(UInt64, 2 * stages, address_space=AddressSpace.SHARED))
     pipe.init(consumers=threads // 32)
-    down, across = -(-m // bm), -(-n // bn)
-    unit, steps = block_idx.x, -(-k // DEEP)
-    row, col = place(unit % (down * across), down, across, band)
-    part, z = unit // (down * across) // batches, unit // (down * across) % batches
-    first = part * -(-steps // splits)
-    count = max(0, min(-(-steps // splits), steps - first))
-    row, col = row * bm, col * bn
+    part, z, row, col, first, count = own_part((m, n, k), batches, splits, tile=tile, band=band)
     of_a, of_b = Int(0) if shared[0] else z, Int(0) if shared[1] else z
 
     def bring(step: Int) -> None:
@@ -99,6 +93,20 @@ def product(
     write(sums, own, out, at, (m, n), ends, ways=ways)
 
 
+@func
+def own_part(
+    extents: Any, batches: Int, splits: Int, *, tile: Comptime[Any], band: Comptime[int]
+) -> tuple[Int, Int, Int, Int, Int, Int]:
+    """The block's part of k, matrix, first row and column, and of the part's steps the first and how many."""
+    m, n, k = extents
+    down, across, steps = -(-m // tile[0]), -(-n // tile[1]), -(-k // DEEP)
+    other, unit = block_idx.x // (down * across), block_idx.x % (down * across)
+    row, col = place(unit, down, across, band)
+    part, each = other // batches, -(-steps // splits)
+    first = part * each
+    return part, other % batches, row * tile[0], col * tile[1], first, max(0, min(each, steps - first))
+
+
 def places(tile: Any, each: Any, majors: Any) -> tuple[tuple[Any, ...], ...]:
     """Which rows and columns of a tile a thread has."""
     (bm, bn), (high, wide) = tile, each
@@ -112,13 +120,25 @@ def places(tile: Any, each: Any, majors: Any) -> tuple[tuple[Any, ...], ...]:
 
 @func
 def multiplied(sums: Any, here: Any, own: Any, *, tile: Comptime[Any], majors: Comptime[Any]) -> Any:
-    """A thread's sums with the products of a stage."""
-    for c in unroll(range(DEEP // FOUR)):
-        left, right = (four(here[n], own[n], c, tile[n], majors[n]) for n in range(2))
-        for i in unroll(range(FOUR)):
-            with contraction():
-                sums = tuple([some + left[i][r] * right[i] for r, some in enumerate(sums)])
+    """A thread's sums with the products of a stage.
+
+    What the next place along k asks for is read before this one's products. Neighbours in the order of these
+    have a number of one side in common, which the assembler then reads from registers once for both.
+    """
+    loaded = [Side(here[n], own[n], tile[n], majors[n]) for n in range(2)]
+    ahead = 1 if "k" not in majors else 0  # what lies along k is in registers for four places as it is
+    for k in unroll(range(DEEP)):
+        left, right = [side.at(k, min(k + ahead, DEEP - 1)) for side in loaded]
+        with contraction():
+            sums = tuple([products(some, left[r], right, r % 2 == 1) for r, some in enumerate(sums)])
     return sums
+
+
+def products(some: Any, one: Any, others: list[Any], backward: bool) -> Any:
+    """A row of sums with the products of one number and others, begun at the last if ``backward``."""
+    order = range(len(others))
+    made = {c: some[c] + one * others[c] for c in (reversed(order) if backward else order)}
+    return _vector([made[c] for c in order])
 
 
 @func
@@ -146,21 +166,29 @@ def spread(t: Any, threads: int, count: int, major: str) -> tuple[Any, ...]:
     return tuple([i // FOUR * (FOUR * threads) + t * FOUR + i % FOUR for i in range(count)])
 
 
-def four(here: Any, own: tuple[Any, ...], c: Any, extent: int, major: str) -> list[Any]:
-    """Of four places along k what a thread has of a side: a vector each."""
-    count = len(own)
-    if major == "k":  # swizzled by 16 bytes
-        turned = (c ^ own[0] % 8) * FOUR  # alike for all of them, which are multiples of 8 apart
-        rows = [here.load(row * DEEP + turned, width=FOUR, alignment=16) for row in own]
-        return [_vector([row[i] for row in rows]) for i in range(FOUR)]
-    made: list[Any] = []
-    for i in range(FOUR):
-        parts = [
-            here.load((c * FOUR + i) * extent + own[x], width=FOUR, alignment=16)
-            for x in range(0, count, FOUR)
-        ]
-        made.append(_vector([part[x] for part in parts for x in range(FOUR)]))
-    return made
+class Side:
+    """What a thread reads of a side's part of a stage: of one place along k after the other."""
+
+    def __init__(self, here: Any, own: tuple[Any, ...], extent: int, major: str) -> None:
+        self.here, self.own, self.extent, self.major = here, own, extent, major
+        self.places: dict[int, list[Any]] = {}
+        """What was read, by the place along k."""
+
+    def at(self, k: int, last: int) -> list[Any]:
+        """The numbers of the thread's rows or columns at a place; those up to another are read before."""
+        while last not in self.places:
+            self._read(len(self.places))
+        return self.places[k]
+
+    def _read(self, k: int) -> None:
+        here, own = self.here, self.own
+        if self.major == "k":  # swizzled by 16 bytes
+            turned = (k // FOUR ^ own[0] % 8) * FOUR  # alike for all: they are multiples of 8 apart
+            fours = [here.load(x * DEEP + turned, width=FOUR, alignment=16) for x in own]
+            self.places |= {k + i: [four[i] for four in fours] for i in range(FOUR)}
+        else:
+            fours = [here.load(k * self.extent + x, width=FOUR, alignment=16) for x in own[::FOUR]]
+            self.places[k] = [four[i] for four in fours for i in range(FOUR)]
 
 
 def _vector(numbers: list[Any]) -> Any:

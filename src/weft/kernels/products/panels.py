@@ -51,7 +51,7 @@ def product(
     row, col = begin + (block_idx.y * threads + t) * ROWS, block_idx.x * columns
     of_a, of_b, of_out = steps
     left, right = a + z * of_a[0], b + (z * of_b[0] + col * of_b[1])
-    places = [min(row + i, m - 1) * of_a[1] for i in range(ROWS)]
+    places = tuple([min(row + i, m - 1) * of_a[1] for i in range(ROWS)])
     sums = (kind.splat(columns, 0),) * ROWS
     for first in range(0, k if begin + block_idx.y * (threads * ROWS) < m else Int(0), DEPTH):
         deep = min(Int(DEPTH), k - first)
@@ -66,30 +66,57 @@ def product(
                 flat=flat,
             )
         barrier()
-        for s in range(deep):
-            line = panel.load(s * columns, width=columns)
-            with contraction():
-                sums = tuple(
-                    [
-                        sums[i]
-                        + kind.splat(columns, left[places[i] + (first + s) * of_a[2]].cast(kind)) * line
-                        for i in unroll(range(ROWS))
-                    ]
-                )
+        sums = multiplied(sums, panel, left + first * of_a[2], places, of_a[2], deep, kind=kind)
         barrier()
-    target = out + (z * of_out[0] + col * of_out[2])
-    bare = not (ways.terms or ways.scaled or ways.epilogue)
+    target, ends = out + (z * of_out[0] + col * of_out[2]), (alpha, terms, epilogue)
     for i in unroll(range(ROWS)):
-        line = target + (row + i) * of_out[1]
         if row + i < m:
-            if bare and beside and n - col >= columns:
-                line.store(0, sums[i].cast(ways.type))
-            else:
-                for j in unroll(range(columns)):
-                    if col + j < n:
-                        at = z, row + i, col + j
-                        value = finished((sums[i][j],), at, (m, n), (alpha, terms, epilogue), ways=ways)
-                        line[j * of_out[2]] = value.cast(ways.type)
+            at = z, row + i, col
+            write(
+                sums[i], target + (row + i) * of_out[1], of_out[2], at, (m, n), ends, beside=beside, ways=ways
+            )
+
+
+@func
+def multiplied(
+    sums: Any, panel: Any, left: Any, places: Any, step: Int, deep: Int, *, kind: Comptime[Any]
+) -> Any:
+    """A thread's sums with the products of a panel so deep; its rows of ``a`` begin at ``places``."""
+    columns = sums[0].lanes
+    for s in range(deep):
+        line = panel.load(s * columns, width=columns)
+        with contraction():
+            sums = tuple(
+                [
+                    sums[i] + kind.splat(columns, left[places[i] + s * step].cast(kind)) * line
+                    for i in unroll(range(ROWS))
+                ]
+            )
+    return sums
+
+
+@func
+def write(
+    sums: Any,
+    line: Any,
+    step: Int,
+    at: Any,
+    extents: Any,
+    ends: Any,
+    *,
+    beside: Comptime[bool],
+    ways: Comptime[Any],
+) -> None:
+    """Write a row of a thread's sums, whose first is at a batch, row and column."""
+    (z, row, col), columns = at, sums.lanes
+    bare = not (ways.terms or ways.scaled or ways.epilogue)
+    if bare and beside and extents[1] - col >= columns:
+        line.store(0, sums.cast(ways.type))
+    else:
+        for j in unroll(range(columns)):
+            if col + j < extents[1]:
+                value = finished((sums[j],), (z, row, col + j), extents, ends, ways=ways)
+                line[j * step] = value.cast(ways.type)
 
 
 @func

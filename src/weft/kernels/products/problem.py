@@ -118,7 +118,7 @@ def turned(x: Operand) -> Operand:
     return x.seen((z, j, i), (sz, sj, si))
 
 
-def aligned(op: Operands, x: Operand, line: int, *, across: bool) -> Operand:
+def aligned(op: Operands, x: Operand, line: int, *, across: bool, along: bool = True) -> Operand:
     """The matrices as the hardware copies them: neighbours beside each other, rows at multiples of 16 bytes.
 
     Args:
@@ -126,13 +126,14 @@ def aligned(op: Operands, x: Operand, line: int, *, across: bool) -> Operand:
         x: the matrices; they are given back if they lie so.
         line: elements that are 16 bytes.
         across: whether those of a column may be neighbours instead.
+        along: whether those of a row may be neighbours.
     """
     (z, i, j), (sz, si, sj) = x.shape, x.strides
     placed = x.address % 16 == 0 and (sz % line == 0 or z == 1)
-    if placed and sj == 1 and (i == 1 or si % line == 0 < si):
+    if placed and along and sj == 1 and (i == 1 or si % line == 0 < si):
         return x
-    down = across and i > 1 and si == 1
-    if placed and down and (j == 1 or sj % line == 0 < sj):
+    down = across and i > 1 and (si == 1 or not along)
+    if placed and down and si == 1 and (j == 1 or sj % line == 0 < sj):
         return x
     matrices = z if sz else 1
     pitch = -(-(i if down else j) // line) * line

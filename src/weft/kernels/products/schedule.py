@@ -28,6 +28,13 @@ class Form(NamedTuple):
     """Whether k is split."""
     along: int = 1
     """Blocks of a cluster that share what of k a unit has, and the columns of its sums."""
+    groups: int = 2
+    """Warpgroups that multiply."""
+
+    @property
+    def held(self) -> int:
+        """Columns that a stage has room for: whole panels where they lie across k."""
+        return self.tile[1] if self.majors[1] == "k" else -(-self.tile[1] // 64) * 64
 
     @property
     def blocks(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from weft.dtype import DType
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.products import joining, lanes, warpgroups
-from weft.kernels.products.choice import LANES, WARPGROUPS, Shape, Way, choose
+from weft.kernels.products.choice import ACROSS, LANES, WARPGROUPS, Shape, Way, choose, turns
 from weft.kernels.products.groups import listed
 from weft.kernels.products.parts import MOST, join
 from weft.kernels.products.problem import Ends, Problem, aligned, line, turned
@@ -42,12 +42,14 @@ def by_warpgroups(
     left, right = _tiled(a, rows, depth, "m"), _tiled(b, columns // shape.cluster, depth, "n")
     majors, shared = (left.major, right.major), (True, False) if table else problem.shared
     split, along = splits > 1, shape.along
-    form = Form(shape.tile, shape.each, shape.stages, band, shape.cluster, majors, shared, split, along)
+    form = Form(
+        shape.tile, shape.each, shape.stages, band, shape.cluster, majors, shared, split, along, shape.groups
+    )
     tiles = (m if table else -(-m // (rows * shape.cluster))) * -(-n // columns) * z
     whole = whole if split else tiles
     units = whole + (tiles - whole) * splits
-    parts = _joining(problem, (tiles - whole) * form.blocks, splits, rows * columns // along)
-    most = units if along > 1 else op.context.info.multiprocessors // shape.cluster
+    parts = _joining(problem, (tiles - whole) * form.blocks, splits, rows * columns // along, 4 * form.groups)
+    most = units if along > 1 else op.context.info.multiprocessors // shape.cluster * shape.blocks
     sides = left, right, None if table else _stored(problem.out, columns // shape.each)
     _launch(problem, form, sides, (m, n, k, z, splits, whole), parts, table, min(units, most))
 
@@ -72,14 +74,14 @@ def _launch(
 ) -> None:
     """Launch one of the kernels of ``warpgroups``, for so many units at once."""
     op, out, ends, kind = problem.op, problem.out, problem.ends, problem.out.dtype
-    (rows, columns), (left, right, into) = form.tile, sides
+    rows, (left, right, into) = form.tile[0], sides
     odd = out.address % (2 * kind.itemsize) or any(x % 2 for x in (out.shape[2], *out.strides[:2]))
     paired = out.strides[2] == 1 and not odd
     ways = ends.ways(kind)._replace(piece=warpgroups.LINE // kind.itemsize, paired=paired)
-    nbytes = (form.stages * (rows + columns) + 4 * warpgroups.ROWS) * warpgroups.LINE
+    nbytes = (form.stages * (rows + form.held) + 2 * form.groups * warpgroups.ROWS) * warpgroups.LINE
     how: dict[str, Any] = {"cluster_dim": form.blocks} if form.blocks > 1 else {}
     how["shared_mem_bytes"] = nbytes
-    grid, block = units * form.blocks, 128 * (1 + warpgroups.GROUPS)
+    grid, block = units * form.blocks, 128 * (1 + form.groups)
     if into is None or ways.terms or ways.scaled or ways.epilogue:
         function = _bound(warpgroups.product, form=form, ways=ways)
         end = line(out) if into is None or form.along > 1 else _tile(op, into)
@@ -102,23 +104,27 @@ def _lines(x: Operand) -> int:
     return 1 if max(x.strides[1:]) * x.dtype.itemsize % warpgroups.LINE == 0 else 2
 
 
-def _joining(problem: Problem, tiles: int, splits: int, size: int) -> tuple[Any, ...]:
+def _joining(problem: Problem, tiles: int, splits: int, size: int, warps: int) -> tuple[Any, ...]:
     """What kernels join the parts of so many tiles in."""
     if splits == 1:
         return ()
     kept = problem.op.scratch(tiles * splits * size, problem.sums)
-    counts = problem.op.scratch(tiles * 4 * warpgroups.GROUPS * joining.counters(splits), DType.uint64)
+    counts = problem.op.scratch(tiles * warps * joining.counters(splits), DType.uint64)
     return kept, counts, UInt64(joining.TOKEN)
 
 
-def by_lanes(problem: Problem, shape: Shape | None = None, splits: int = 1, band: int = 8) -> None:
-    """Queue the product without tensor cores, likewise."""
+def by_lanes(
+    problem: Problem, shape: Shape | None = None, splits: int = 1, band: int = 8, turn: bool | None = None
+) -> None:
+    """Queue the product without tensor cores, likewise; sides along k are copied across it, if ``turn``."""
     op, width = problem.op, problem.a.dtype.itemsize
+    if turn is None:
+        turn = _turns(problem)
+    a, b = (aligned(op, x, 16 // width, across=True, along=not turn) for x in (problem.a, problem.b))
     if shape is None:
         most = 64 if prod(problem.out.shape) < MOST else 1
-        units = op.context.info.multiprocessors
-        shape, splits, _ = choose(LANES, problem.extents, lanes.DEEP, width, units, most, hybrid=False)
-    a, b = (aligned(op, x, 16 // width, across=True) for x in (problem.a, problem.b))
+        units, shapes = op.context.info.multiprocessors, ACROSS if _along(a, b) == 0 else LANES
+        shape, splits, _ = choose(shapes, problem.extents, lanes.DEEP, width, units, most, hybrid=False)
     rows, columns = shape.tile
     out, ends, kind = _parts(problem, splits)
     left = _tiled(a, rows, lanes.DEEP, "m", panel=rows)
@@ -149,6 +155,17 @@ def by_lanes(problem: Problem, shape: Shape | None = None, splits: int = 1, band
     )
     if splits > 1:
         join(problem, out, splits)
+
+
+def _along(*sides: Operand) -> int:
+    """How many elements those sides have that lie along k."""
+    return sum(prod(x.shape) for x in sides if x.strides[1] != 1)
+
+
+def _turns(problem: Problem) -> bool:
+    """Whether it pays to copy the sides that lie along k."""
+    units, along = problem.op.context.info.multiprocessors, _along(problem.a, problem.b)
+    return turns(problem.extents, along, problem.a.dtype.itemsize, units)
 
 
 def _parts(problem: Problem, splits: int) -> tuple[Operand, Ends, DType]:
@@ -182,7 +199,7 @@ def _tiled(x: Operand, rows: int, depth: int, across: str, panel: int = warpgrou
 def _stored(out: Operand, wide: int) -> Side | None:
     """Tiles of the result, where the hardware can store them, of which a warpgroup has so many columns."""
     piece, chunk = (size // out.dtype.itemsize for size in (warpgroups.LINE, 16))
-    fits = chunk in (4, 8) and wide % piece == 0 and out.strides[2] == 1 and out.address % 16 == 0
+    fits = chunk in (4, 8) and wide >= piece and out.strides[2] == 1 and out.address % 16 == 0
     if not fits or any(out.strides[n] % chunk and out.shape[n] > 1 for n in (0, 1)):
         return None
     return Side(out, _described(out, (1, warpgroups.ROWS // 4, piece)), "k")

@@ -31,12 +31,10 @@ LINE = 128
 """Bytes of a row of a stage."""
 ROWS = 64
 """Rows that a warpgroup multiplies at once."""
-GROUPS = 2
-"""Warpgroups that multiply."""
 PANEL = 64
 """Rows and columns of a piece of what lies across k."""
-WARPS = 4 * GROUPS
-"""Warps that multiply."""
+PAIRED = 160
+"""The most columns of one warpgroup's tile with which two blocks have registers for both at once."""
 
 
 @kernel
@@ -145,14 +143,14 @@ def multiply(
     """
     m, n, k, batches, splits, whole = sizes
     (bm, bn), bk, stages, cluster = form.tile, LINE // a.dtype.itemsize, form.stages, form.cluster
-    launch_bounds(128 * (1 + GROUPS))
+    launch_bounds(128 * (1 + form.groups), 2 if form.groups == 1 and bn <= PAIRED else 1)
     tiles_a = cast("Any", dynamic_shared_memory)(a.dtype, alignment=1024)
     tiles_b = (tiles_a + stages * bm * bk).bitcast(written(b.dtype))
     words = stack_allocation(UInt64, 2 * stages + 2, address_space=AddressSpace.SHARED)
     pipe = Pipeline[stages](words)
     if form.along > 1:
-        open_meetings(words + 2 * stages, WARPS, form.along)
-    pipe.init(consumers=GROUPS * cluster)
+        open_meetings(words + 2 * stages, 4 * form.groups, form.along)
+    pipe.init(consumers=form.groups * cluster)
     number = Int(0)
     if form.blocks > 1:
         number = block_rank_in_cluster()
@@ -161,11 +159,13 @@ def multiply(
     rest = down * across * batches - whole
     work = Schedule(m, down, across, -(-k // bk), splits, whole, rest, number % cluster, number // cluster)
     if thread_idx.x < 128:
-        wgmma.set_max_registers(40, more=False)
+        if form.groups > 1:
+            wgmma.set_max_registers(40, more=False)
         if thread_idx.x == 0:
             produce(a, b, out, (tiles_a, tiles_b), pipe, work, table, form=form)
     else:
-        wgmma.set_max_registers(232, more=True)
+        if form.groups > 1:
+            wgmma.set_max_registers(232, more=True)
         consume((tiles_a, tiles_b), pipe, work, out, n, parts, table, ends, form=form, ways=ways)
     if form.blocks > 1:
         cluster_sync()  # no block ends while another brings it something, or reads its sums
@@ -180,14 +180,14 @@ def produce(
         if isinstance(x, TMATensorTile):
             x.prefetch_descriptor()
     (bm, bn), cluster, bk = form.tile, form.cluster, LINE // a.dtype.itemsize
-    own, round = bn // cluster, Int(0)
+    own, held, round = bn // cluster, form.held, Int(0)
     for unit in range(block_idx.x // form.blocks, work.units, grid_dim.x // form.blocks):
         z, row, col, _, first, last = work.found(unit, table, form)
         of_a, of_b = (Int(0) if shared else z for shared in form.shared)
         for step in range(first, last):
             stage, full = pipe.producer_acquire(round), pipe.full(round)
-            full.expect_bytes((bm + bn) * LINE)
-            here_a, here_b = memory[0] + stage * (bm * bk), memory[1] + (stage * bn + work.rank * own) * bk
+            full.expect_bytes((bm + held) * LINE)
+            here_a, here_b = memory[0] + stage * (bm * bk), memory[1] + (stage * held + work.rank * own) * bk
             fetch(a, here_a, full, (of_a, row, step * bk), bm, form.majors[0])
             fetch(b, here_b, full, (of_b, col + work.rank * own, step * bk), own, form.majors[1], cluster)
             round += 1
@@ -210,16 +210,16 @@ def consume(
     """Multiply what has come, and write the sums."""
     (tiles_a, tiles_b), (bm, bn), cluster = memory, form.tile, form.cluster
     group, bk, round = thread_idx.x // 128 - 1, LINE // tiles_a.dtype.itemsize, Int(0)
-    high, wide = bm * form.beside // GROUPS, bn // form.beside
+    high, wide = bm * form.beside // form.groups, bn // form.beside
     rows, columns = group // form.beside * high, group % form.beside * wide
     kind = Int32 if tiles_a.dtype.is_integer else Float32
-    area = (tiles_b + form.stages * bn * bk).bitcast(ways.type) + group * (2 * ROWS * ways.piece)
+    area = (tiles_b + form.stages * form.held * bk).bitcast(ways.type) + group * (2 * ROWS * ways.piece)
     for unit in range(block_idx.x // form.blocks, work.units, grid_dim.x // form.blocks):
         z, row, col, end, first, last = work.found(unit, table, form)
         sums = tuple([wgmma.warpgroup_zero(wide, kind) for _ in range(high // ROWS)])
         for step in range(first, last):
             stage = pipe.consumer_wait(round)
-            here = tiles_a + (stage * bm + rows) * bk, tiles_b + (stage * bn + columns) * bk
+            here = tiles_a + (stage * bm + rows) * bk, tiles_b + (stage * form.held + columns) * bk
             sums = multiplied(sums, here, bk, form.majors)
             if step > first:
                 release(pipe, round - 1, cluster=cluster)  # of which the product has ended
@@ -270,16 +270,16 @@ def join(sums: Any, parts: Any, work: Any, unit: Any, form: Form) -> Any:
     """All sums of a tile and whether they are there, in the last of the warps that have parts of it."""
     (kept, counts, token), (tile, part) = parts, work.part(unit)
     tile, size = tile * form.blocks + work.rank + work.share, form.tile[0] * form.tile[1] // form.along
-    number = warp_id() - 4
-    own = kept + (tile * work.splits * size + number * (size // (4 * GROUPS)) + lane_id() * FOUR)
-    mine = counts + (tile * (4 * GROUPS) + number) * counters(work.splits)
+    number, warps = warp_id() - 4, 4 * form.groups
+    own = kept + (tile * work.splits * size + number * (size // warps) + lane_id() * FOUR)
+    mine = counts + (tile * warps + number) * counters(work.splits)
     return joined(sums, own, part, work.splits, Int(size), mine, token)
 
 
 def fetch(x: Any, into: Any, full: Any, at: Any, extent: int, major: str, cluster: int = 1) -> None:
     """Begin to copy rows of a stage, to all of a cluster: in one piece along k, in panels across it."""
     z, row, k = at
-    pieces = 1 if major == "k" else extent // PANEL
+    pieces = 1 if major == "k" else -(-extent // PANEL)
     for i in range(pieces):
         place = (z, row, k) if major == "k" else (z, k, row + i * PANEL)
         if cluster == 1:
@@ -296,21 +296,23 @@ def write(sums: Any, area: Any, out: Any, at: Any, extents: Any, ends: Any, *, w
     if isinstance(out, TMATensorTile):
         out = cast("Any", out)
         first = warp_id() % 4 * 16
-        for c in unroll(range(2 * len(sums) // piece)):
+        last = 2 * len(sums) - piece  # where the last piece begins, which may lie over the one before
+        starts = [*range(0, last, piece), last]
+        for c, start in unroll(enumerate(starts)):
             half = area + c % 2 * (ROWS * piece)
-            if lane_id() == 0:  # the copy before the last has been read
-                out.wait_group(1, read=True)
+            if lane_id() == 0:  # the copy before the last has been read; of odd ones the last too
+                out.wait_group(int(c > 0 or len(starts) % 2 == 0), read=True)
             warp.syncwarp()
-            some = sums[piece // 2 * c : piece // 2 * (c + 1)]
+            some = sums[start // 2 : (start + piece) // 2]
             places = wgmma.warpgroup_places(piece)
             for i in unroll(range(0, len(some), 2)):
                 r, x = places[i]
-                pair = finished(some[i : i + 2], (z, row + r, col + c * piece + x), extents, ends, ways=ways)
+                pair = finished(some[i : i + 2], (z, row + r, col + start + x), extents, ends, ways=ways)
                 half.store(wgmma.swizzled(kind, r, x), pair.cast(kind), alignment=2 * kind.dtype.itemsize)
             wgmma.async_proxy_fence()
             warp.syncwarp()
             if lane_id() == 0:
-                out.async_store(half + first * piece, (z, row + first, col + c * piece))
+                out.async_store(half + first * piece, (z, row + first, col + start))
                 out.commit_group()
     else:
         places = wgmma.warpgroup_places(2 * len(sums))
