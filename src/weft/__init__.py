@@ -104,20 +104,20 @@ class _Rooms:
     """What the language asks of the rooms above it, each loaded when it is asked."""
 
     def call(self, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        from weft.launch.context import call_on_cpu
+        from weft.launch.contexts import call_on_cpu
 
         return call_on_cpu(func, args, kwargs)
 
     def cpu(self) -> Any:
-        from weft.launch.context import cpu_context
+        from weft.launch.contexts import cpu_context
 
         return cpu_context()
 
     def forget(self, definition: Definition) -> None:
         from sys import modules
 
-        if "weft.launch.context" in modules:  # else there was no launch yet
-            from weft.launch.context import forget
+        if "weft.launch.contexts" in modules:  # else there was no launch yet
+            from weft.launch.contexts import forget
 
             forget(definition)
 

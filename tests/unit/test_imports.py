@@ -93,6 +93,7 @@ ROOMS: dict[str, set[str] | None] = {
     "launch.extents": BOTTOM | {"lang", "launch.ranges", "runtime"},
     "launch.variants": {"compiler.source", "lang"},
     # Rooms that join the compiler, the runtime and the library for the user.
+    "launch.contexts": {"compiler.source", "lang", "launch.context", "launch.host_call", "launch.variants"},
     "launch.context": ANYTHING,
     "launch.loaded": BOTTOM | {"foreign", "runtime"},
     "torch": ANYTHING,

@@ -72,7 +72,7 @@ def _wait_for_work() -> None:
     Raises:
         DeviceError: work failed.
     """
-    launches = sys.modules.get("weft.launch.context")
+    launches = sys.modules.get("weft.launch.contexts")
     for context in () if launches is None else tuple(launches.open_contexts):
         if not context.closed and context.recording is None:
             context.synchronize()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -18,8 +17,8 @@ from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
-from weft.lang import captured, remembered
-from weft.lang.decorators import Func, Kernel
+from weft.lang import captured
+from weft.lang.decorators import Kernel
 from weft.lang.reads import Reads
 from weft.lang.spec import Spec
 from weft.launch.ahead import compiled_together, specs_ahead
@@ -35,6 +34,7 @@ from weft.launch.arguments import (
     take,
 )
 from weft.launch.checked import checked_for, debugged, ends_of, level_of, schedule_of, scheduled
+from weft.launch.contexts import open_contexts
 from weft.launch.dumps import Dump, Dumps
 from weft.launch.extents import Placement, Placements
 from weft.launch.launched import Launched, LaunchOptions, ReadyLaunch
@@ -43,7 +43,7 @@ from weft.launch.made_again import MadeAgain
 from weft.launch.profile import Call, is_profiled, put
 from weft.launch.ranges import describe_over, is_even
 from weft.launch.tiles import Descriptors, MakesTiles
-from weft.launch.variants import Variants, forget_variants
+from weft.launch.variants import Variants
 from weft.runtime.allocation import Allocation
 from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.context import BaseContext
@@ -563,38 +563,3 @@ class DeviceContext(MakesTiles, BaseContext):
 
     def _loaded_of(self, artifact: Artifact) -> Loaded:
         return Loaded(*self.device.load(artifact, kept))
-
-
-_cpu: DeviceContext | None = None
-
-
-def forget(function: Definition) -> None:
-    """Drop what was compiled of a function, in all contexts."""
-    gone = {id(made.function) for made in forget_variants(function)}
-    remembered.forget(function)
-    for context in list(open_contexts):
-        if context._native is not None:  # pyright: ignore[reportPrivateUsage]
-            context._native.drop(lambda launch: id(launch.function) in gone)  # pyright: ignore[reportPrivateUsage]
-
-
-open_contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()
-"""All that there are."""
-
-
-def cpu_context() -> DeviceContext:
-    """The context in which @funcs run that Python calls."""
-    global _cpu
-    if _cpu is None:
-        _cpu = DeviceContext(api="cpu")
-    return _cpu
-
-
-def call_on_cpu(func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Run a @func compiled for this machine's CPU, in one thread, and wait for its result.
-
-    Raises:
-        CompileError, LaunchError: as for a kernel.
-    """
-    from weft.launch.host_call import host_call
-
-    return host_call(cpu_context(), func, args, kwargs)
