@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, SupportsIndex, TypeVar, cast, overload
 
 from weft.diagnostics import LaunchError, a_
 from weft.diagnostics.modules import present
@@ -555,3 +555,20 @@ def _as_shape(shape: Shape) -> tuple[int, ...]:
 
 
 present(globals(), host=True)
+
+
+def _refusing(sign: str) -> Callable[..., NoReturn]:
+    def refused(self: Tensor[Any], *other: object) -> NoReturn:
+        hint = "take .numpy() of it and compute there, or write a kernel, or weft.algorithm.elementwise"
+        raise LaunchError.here("operand", f"`{sign}` does not compute with a Tensor", hint)
+
+    return refused
+
+
+for _name, _sign in zip(
+    "add sub mul truediv floordiv mod pow matmul".split(), "+ - * / // % ** @".split(), strict=True
+):
+    for _letter in ("", "r", "i"):
+        setattr(Tensor, f"__{_letter}{_name}__", _refusing(_sign))
+for _name, _sign in (("neg", "-"), ("pos", "+"), ("abs", "abs()")):
+    setattr(Tensor, f"__{_name}__", _refusing(_sign))

@@ -132,6 +132,7 @@ def broadcast(t: LayoutTensor[Int32], row: LayoutTensor[Int32]):
 """
 
 
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # arrays of the host, on a GPU
 def test_two_arguments_over_one_memory(device: DeviceContext, load: Callable[[str], ModuleType]) -> None:
     assign = load(ARGUMENTS).assign
     for shift in (-3, 0, 5):
@@ -152,6 +153,7 @@ def test_what_has_no_order_is_told(load: Callable[[str], ModuleType]) -> None:
         cpu.synchronize()
 
 
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # arrays of the host, on a GPU
 @pytest.mark.parametrize("columns", [4, 200])
 def test_rows_are_broadcast(columns: int, device: DeviceContext, load: Callable[[str], ModuleType]) -> None:
     broadcast = load(ARGUMENTS).broadcast

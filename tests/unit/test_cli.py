@@ -596,3 +596,22 @@ def test_a_command_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit, match="2"):
         main(["inspekt", "file.py"])
     assert capsys.readouterr().err.endswith("did you mean inspect?\n")
+
+
+def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    shown = capsys.readouterr().err
+    assert all(f"\n    {command} " in shown for command in ("run", "inspect", "explain", "devices"))
+
+
+def test_types_of_what_has_one_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "typed.py"
+    file.write_text(
+        "from weft import Float32, Int, Pointer, kernel\n\n\n"
+        "@kernel\ndef k(x: Pointer[Float32], n: Int, y):\n    x[n] = Float32(y)\n"
+    )
+    words = ["inspect", f"{file}:k", "--emit", "ir", "--type", "y=Float32"]
+    assert main([*words, "--type", "n=Int"]) == 0
+    assert main([*words, "--type", "n=Float32"]) == 1
+    assert "--type n=Float32: `n` is annotated Int" in capsys.readouterr().err
+    assert main([*words, "--type", "x=Pointer[Int]"]) == 1

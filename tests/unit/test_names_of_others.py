@@ -97,3 +97,10 @@ def test_advice_is_of_what_there_is(advice: str) -> None:
 
 def test_what_weft_has_is_not_told() -> None:
     assert not MOJOS.keys() & {*vars(weft)["__all__"]}
+
+
+def test_a_module_within_another() -> None:
+    with pytest.raises(ImportError, match=r"write weft\.gpu\.warp"):
+        exec("import weft.warp")
+    with pytest.raises(ImportError, match=r"weft has no module `weft\.sys\.info`"):
+        exec("import weft.sys.info")

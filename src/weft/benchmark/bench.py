@@ -16,6 +16,7 @@ from weft.benchmark.text import FORMATS, SUFFIXES, shown
 from weft.benchmark.timing import BenchConfig, Bencher, Measurement, check_function, checked_config
 from weft.diagnostics import LaunchError, Location, caller_location
 from weft.diagnostics.hook import pruned
+from weft.runtime.spelt import Spelt
 
 T = TypeVar("T")
 
@@ -74,7 +75,7 @@ class _Case:
             )
 
 
-class Bench:
+class Bench(Spelt):
     """Measures functions one after the other or in turns, and shows the results together.
 
     Each function gets a ``Bencher``. What it does before it calls one of that one's ``iter`` methods is not

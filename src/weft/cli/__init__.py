@@ -21,9 +21,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Returns:
-        the exit status: 0, or 1 after an error that is described on standard error.
+        the exit status: 0, or 1 after an error that is described on standard error; 2 without a command, of
+        which a list is shown.
     """
     own, given = _parted(sys.argv[1:] if argv is None else argv)
+    if not own:
+        _parser().print_help(sys.stderr)
+        return 2
     words = _parser().parse_args(_with_check(own))
     if given:
         words.args = given

@@ -9,12 +9,14 @@ import os
 import re
 from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin
 
 from weft.build.plan import kernels_of, named
 from weft.diagnostics import CompileError, Diagnostic, LaunchError, a_, nearest
 from weft.lang.accept import element_dtype
 from weft.lang.decorators import Func, Kernel
+from weft.lang.generic import describe_annotation
+from weft.lang.number import Number
 from weft.lang.signature import parameters
 from weft.layout import LayoutTensor
 from weft.record import replace
@@ -28,6 +30,23 @@ def asked(words: argparse.Namespace, scope: dict[str, Any]) -> dict[str, Any]:
         dtype = element_dtype((named.get(name),))
         named[name] = layout if dtype is None else SimpleNamespace(layout=layout, dtype=dtype)
     return named
+
+
+def check_types(words: argparse.Namespace, kernel: Kernel[...], given: dict[str, Any]) -> None:
+    """Refuse types for parameters that have one in the text: they would change nothing.
+
+    Raises:
+        CompileError: there is such a parameter.
+    """
+    for item in words.type:
+        name = item.partition("=")[0]
+        found = [p.annotation for p in kernel.definition.parameters() if p.name == name]
+        kind = found[0] if found else None
+        written = isinstance(kind, type) and issubclass(kind, Number) and kind is not Number
+        if (written or element_dtype(get_args(kind))) and kind is not given.get(name):
+            message = f"--type {item}: `{name}` is annotated {describe_annotation(kind)}"
+            hint = "leave it out, or take the annotation away: --type says what the text leaves open"
+            raise CompileError.at("option", message, None, hints=(hint,))
 
 
 def file_and_name(text: str) -> tuple[str, str]:

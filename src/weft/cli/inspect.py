@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from weft.build.plan import kernels_of
-from weft.cli.asked import asked, file_and_name, find_kernel
+from weft.cli.asked import asked, check_types, file_and_name, find_kernel
 from weft.cli.forms import form_of, made_form
 from weft.cli.program import compiled, execute
 from weft.compile import default_target
@@ -37,7 +37,9 @@ def inspect(words: argparse.Namespace, parse: Callable[[list[str]], argparse.Nam
     if not name:
         return _list(file, module)
     kernel = find_kernel(file, name, module)
-    code = made_form(kernel, form, target, words, asked(words, vars(module)))
+    given = asked(words, vars(module))
+    check_types(words, kernel, given)
+    code = made_form(kernel, form, target, words, given)
     if words.output is not None and os.path.exists(words.output) and os.path.samefile(words.output, file):
         message = f"-o {words.output} would write over the file that is inspected"
         raise CompileError.at("output", message, None, hints=("give the output another name",))

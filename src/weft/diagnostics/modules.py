@@ -54,6 +54,9 @@ def present(
     """
     name, exported = names["__name__"], names["__all__"]
     _presented.add(name)
+    names.setdefault(
+        "__path__", []
+    )  # a file too is asked for modules in it, so that it can say that there are none
     if host:
         names.update({n: _told(name, names[n]) for n in exported if n in names})
 
@@ -101,12 +104,16 @@ def _unknown(caller: FrameType, module: str, name: str) -> Exception:
 
 def _elsewhere(name: str) -> str:
     """Where a public name lies that another module was asked for; nothing where none or several have it."""
+    _load_all()
+    having = [m for m in sorted(_presented) if name in getattr(sys.modules.get(m), "__all__", ())]
+    return f"import it: from {having[0]} import {name}" if len(having) == 1 else ""
+
+
+def _load_all() -> None:
     weft = sys.modules["weft"]
     for each in dir(weft):
         if each != "torch":  # which would load PyTorch for seconds, and has its names
             getattr(weft, each)
-    having = [m for m in sorted(_presented) if name in getattr(sys.modules.get(m), "__all__", ())]
-    return f"import it: from {having[0]} import {name}" if len(having) == 1 else ""
 
 
 class _Absent:
@@ -129,8 +136,13 @@ class _Absent:
             return
         from weft.diagnostics.wrote import resolved
 
-        guess = nearest(name, _presented, _ALIKE)
+        _load_all()
+        parent, _, last = name.rpartition(".")
+        inside = [known for known in sorted(_presented) if known.endswith(f".{last}")]
+        guess = inside[0] if len(inside) == 1 else nearest(name, _presented, _ALIKE)
         hint = advised_on_import(name) or (f"write {guess}" if guess else "dir(weft) lists its modules")
+        if parent in _presented and not any(known.startswith(f"{parent}.") for known in _presented):
+            hint = advised_on_import(name) or f"{parent} has no modules in it, but the names themselves"
         found = Diagnostic("unknown-attribute", f"weft has no module `{name}`", hints=(hint,))
         raise UnknownModule(resolved(found, frame_location(caller)))
 

@@ -189,6 +189,10 @@ INSTEAD: dict[str, dict[str, str]] = {
             f"take {OBJECT}.numpy() of it, or write a kernel", "sum mean max min prod dot T transpose astype"
         ),
     },
+    "Bench": {
+        **_all(f"write {OBJECT}.bench_function(function)", "run measure time timeit benchmark add bench"),
+        **_all(f"write print({OBJECT})", "show table report results dump_report print"),
+    },
     "DeviceStream": {
         **_all(f"write {OBJECT}.synchronize()", "sync wait finish join"),
         **_all(f"write {OBJECT}.record_event()", "event create_event record"),
