@@ -472,5 +472,5 @@ def checks(name: str, target: Target) -> tuple[Function, ...]:
         for op in f.body.walk():
             if op.name == "func.call":
                 op.attrs = {"callee": names[str(op.attrs["callee"])]}
-        made.append(replace(f, name=names[f.name], inline=names[f.name] == name))
+        made.append(replace(f, name=names[f.name], inline=names[f.name] == name, rare=names[f.name] != name))
     return tuple(made)

@@ -29,6 +29,7 @@ _FAMILIES["native"] = {"x86_64": "x86", "amd64": "x86", "arm64": "aarch64"}.get(
 
 
 def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple[str, ...] = ()) -> Target:
+    family = _FAMILIES.get(name.partition("-")[0], "")
     return Target(
         name=name,
         triple=triple,
@@ -43,7 +44,8 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         warp_size=WARP,
         shared_limit=227 * 1024,
         cluster_limit=16,
-        family=_FAMILIES.get(name.partition("-")[0], ""),
+        family=family,
+        rare_convention="preserve_allcc" if family in ("x86", "aarch64") else "",
         aliases=aliases,
     )
 

@@ -178,6 +178,8 @@ class Function:
     alone: frozenset[int] = frozenset()
     element: bool = False
     inline: bool = False
+    rare: bool = False
+    """Seldom called: what its callers have in registers stays there."""
     resumable: bool = False
     """A thread that may wait in it (``passes/resumable.py``); its last argument is where its handle lies."""
 

@@ -37,7 +37,7 @@ GLOBAL = AttributeSorts(
 """What is written of memory of a module."""
 FUNCTION = AttributeSorts(
     "gpu.kernel?:bool weft.over_rank?:count weft.block_rank?:count weft.alone?:ints weft.element?:bool"
-    " weft.max_threads?:count weft.min_blocks?:count weft.inline?:bool weft.resumable?:bool"
+    " weft.max_threads?:count weft.min_blocks?:count weft.inline?:bool weft.rare?:bool weft.resumable?:bool"
     " weft.source_name?:str"
 )
 """What is written of a function beside its name and type: fields of it, where they are not as always."""

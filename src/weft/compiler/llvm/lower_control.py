@@ -264,7 +264,9 @@ def _unreachable(lw: Lowering, op: Op) -> None:
 
 
 def _call(lw: Lowering, op: Op) -> None:
-    lw.calls(op, f"@{function_symbol(str(op.attrs['callee']))}", lw.args(op), lw.group())
+    name = str(op.attrs["callee"])
+    convention = lw.target.rare_convention if lw.module.function(name).rare else ""
+    lw.calls(op, f"@{function_symbol(name)}", lw.args(op), lw.group(), convention)
 
 
 def _address_of_function(lw: Lowering, op: Op) -> None:

@@ -223,8 +223,9 @@ class Lowering:
         elif define:
             head, attributes = f"{define} {result} @{symbol}", f" {attribute} nounwind"
         else:
+            rare = f"{self.target.rare_convention} " if f.rare else ""
             head, attributes = (
-                f"define internal {result} @{function_symbol(f.name)}",
+                f"define internal {rare}{result} @{function_symbol(f.name)}",
                 " alwaysinline nounwind" if f.inline else " noinline nounwind",
             )
         if self.debug is not None and self.debug.variables:
@@ -412,15 +413,16 @@ class Lowering:
         self.declare(name, op.result.type.llvm, ", ".join([v.type.llvm for v in op.operands]))
         self.set(op, f"call {op.result.type.llvm} @{name}({self.args(op)})")
 
-    def calls(self, op: Op, callee: str, args: str, tail: str = "") -> None:
+    def calls(self, op: Op, callee: str, args: str, tail: str = "", convention: str = "") -> None:
         """A call whose several results come back in a struct."""
         types = tuple(r.type for r in op.results)
         result = self.result_type(types)
+        call = f"call {convention} {result} {callee}({args}){tail}"
         if not types:
-            self.put(f"call void {callee}({args}){tail}")
+            self.put(call)
             return
         name = self.new()
-        self.put(f"{name} = call {result} {callee}({args}){tail}")
+        self.put(f"{name} = {call}")
         if len(types) == 1:
             self.names[op.results[0]] = name
             return
