@@ -110,7 +110,7 @@ class Target:
     it uses a word of ``isa_of``, the version that this one came with.
     ``own_words`` are what later machines will not have: code with one of them is for this machine alone,
     ``sm_90a`` say.
-    ``rare_convention`` is LLVM's for functions that are seldom called, to which callers leave their registers.
+    ``rare_convention`` is LLVM's for functions that are seldom called, and leave registers to their callers.
     ``level`` is how much LLVM optimises for it, from 0 to 3. ``residence`` says how many blocks its
     multiprocessors hold.
     ``words`` are names that the target's assembler gives a meaning of its own.

@@ -25,7 +25,8 @@ def _host_tell(lw: Lowering, op: Op) -> None:
     state, *words = op.operands
     if op.attrs.get("every"):
         given = ", ".join([lw.typed(state), f"i32 {op.attrs['site']}", *map(lw.typed, words)])
-        lw.put(f"call {lw.target.rare_convention} void @{_told_once(lw, op.int_attr('site'), len(words))}({given})")
+        told = _told_once(lw, op.int_attr("site"), len(words))
+        lw.put(f"call {lw.target.rare_convention} void @{told}({given})")
         return
     block = lw.scratch(len(words)) if words else "null"
     for n, word in enumerate(words):

@@ -136,8 +136,11 @@ class _Checked:
     def region(self, region: Region) -> None:
         ops, region.ops[:] = region.ops[:], []
         b = self.b
+        parts = list(stretches(ops))
+        if self.races is not None:
+            self.races.find_updates(parts)
         with b.into(region):
-            for op in stretches(ops):
+            for op in parts:
                 if isinstance(op, Stretch):
                     self.stretch(op)
                 elif not op.regions or not self.is_within(op):

@@ -54,6 +54,8 @@ from weft.compiler.passes.origins import (
     in_blocks,
     in_launches,
 )
+from weft.compiler.passes.stretches import Stretch
+from weft.compiler.passes.updates import updates
 from weft.compiler.passes.waits import is_left
 from weft.diagnostics import CompileError, Location
 
@@ -148,6 +150,9 @@ class Races:
         self.shifts = [granule.bit_length() - 1 for granule in granules(reached)]
         """Of memory of launches and of blocks, what shifts a place in bytes to the number of its cell."""
         self.all_noted = notes_all(reached)
+        self.updates: dict[Op, Op] = {}
+        """By writes, the reads of the same memory that are noted with them."""
+        self.updated: set[Op] = set()
         self.shadow = self.shared = self.thread = kernel.args[0] if kernel.args else Value(I64)
         self.first = self.launch = self.shadow
         """The first ticks of the block and of the launch."""
@@ -402,12 +407,22 @@ class Races:
             what |= ATOMIC | (RELEASE if op.attrs.get("ordering") in _RELEASING else 0)
         return now, b.arith("ori", now, b.arith("ori", self.thread, b.constant(what, I64)))
 
+    def find_updates(self, parts: Sequence[Op | Stretch]) -> None:
+        """Find reads that are noted with a write, among what a thread does in a row."""
+        found = updates(op for op in parts if isinstance(op, Op))
+        self.updates.update(found)
+        self.updated.update(found.values())
+
     def check(self, op: Op, origin: Origin, origins: Origins, parts: Sequence[Op]) -> None:
         """Have the thread note an access, which is made in parts, and say what it races with."""
-        if origin.cells == 0:
+        if origin.cells == 0 or op in self.updated:
             return
-        b, verb, place = self.b, VERBS[op.name], op.operands[0]
-        sites = {kind: self.new_site(access_site(kind, self.kernel, op, origin)) for kind in _KINDS[verb]}
+        b, verb, place = self.b, self.verb(op), op.operands[0]
+        read = self.updates.get(op, op)
+        sites = {
+            kind: self.new_site(access_site(kind, self.kernel, op if kind == "data-race" else read, origin))
+            for kind in _KINDS[verb]
+        }
         now, me = self.record(op, sites["data-race"])
         at, cells, *ends = map(origins.value, (origin.at, origin.cells, origin.low, origin.high))
 
@@ -465,9 +480,13 @@ class Races:
                 b.emit("llvm.store", (b.at(cell, b.constant(CELL * n + 1, I64), I64), me), (), attrs)
         return made
 
+    def verb(self, op: Op) -> str:
+        """What an access does, with the read that is noted with it."""
+        return "updates" if op in self.updates else VERBS[op.name]
+
     def named(self, op: Op, *, shared: bool) -> str:
         """The function that notes an access."""
-        verb, words = VERBS[op.name], [str(accessed(op)), str(self.shifts[shared])]
+        verb, words = self.verb(op), [str(accessed(op)), str(self.shifts[shared])]
         if self.of:
             words.append(self.of)
         if self.clusters:
