@@ -398,15 +398,21 @@ def access(
 
     What is noted from ``floor`` on counts; that before ``soon`` is in order with this; what nobody has
     written from ``since`` on is not written. ``mixed``: some read shared memory atomically, and some do not.
+    What two threads have read of shared memory in a stretch is written, and not in it; who writes later is
+    told of, and has the second forgotten.
     """
-    reads, writes, atomic, warps, _ = how
+    reads, writes, atomic, warps, clusters = how
     cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
     if (atomic and not writes) or count > _FEW:
         return noted(shadow, cell, me, floor, since, Int64(count), how=how)
     if shared and not (writes or warps or mixed):
         for n in unroll(range(count)):
-            if cell[CELL * n] - floor >= soon - floor:
-                return noted(shadow, cell, me, floor, since, Int64(count), how=how)
+            read_by_two = Bool(False) if clusters else cell[CELL * n + 2] >= soon
+            if not read_by_two and cell[CELL * n] - floor >= soon - floor:
+                found = noted(shadow, cell, me, floor, since, Int64(count), how=how)
+                for m in unroll(range(count)):
+                    cell[CELL * m + 2] = 0
+                return found
         for n in unroll(range(count)):
             note_read(cell + CELL * n, me, soon)
         return UInt64(0)
@@ -419,7 +425,11 @@ def access(
             here = here & (cell[CELL * n] >= since)
         fine = fine & here
     if not fine:
-        return noted(shadow, cell, me, floor, since, Int64(count), how=how)
+        found = noted(shadow, cell, me, floor, since, Int64(count), how=how)
+        if shared and not (atomic or warps or clusters):
+            for n in unroll(range(count)):
+                cell[CELL * n + 2] = 0
+        return found
     for n in unroll(range(count)):
         note(cell + CELL * n, me, shared=shared, writes=writes)
     return UInt64(0)

@@ -133,6 +133,7 @@ def put(queue: Pointer[Int], job: Pointer[Job], number: Int):
     pool = Pointer.from_address(queue[queues.POOL], Int)
     _add(pool + queues.GENERATION, 1)
     if _get(pool + queues.SPINNERS) == 0:
+        _set(pool + queues.COMING, 0)
         _wake(pool)
 
 
@@ -141,6 +142,7 @@ def _wake(pool: Pointer[Int]):
     """Wake one thread, if any sleeps."""
     if _get(pool + queues.SLEEPERS) > 0:
         external_call["pthread_mutex_lock", Int32](pool + queues.MUTEX)
+        _add(pool + queues.COMING, 1)
         external_call["pthread_cond_signal", Int32](pool + queues.WORK)
         external_call["pthread_mutex_unlock", Int32](pool + queues.MUTEX)
 
@@ -194,13 +196,17 @@ def _run(queue: Pointer[Int], job: Pointer[Job], number: Int, times: Pointer[Int
 
 @func
 def _wanted(pool: Pointer[Int], more: Int):
-    """Whether a launch has room, beside so many (0 or 1) that may come and wait for it, as for the last."""
+    """Whether a launch has room beside who is on the way, and so many (0 or 1) that may come and wait for it.
+
+    One thread too many would share a core with another, and leave the one that is meant for it idle.
+    """
+    coming = _get(pool + queues.COMING)
     for n in range(_get(pool + queues.USED)):
         queue = Pointer.from_address(pool[queues.QUEUES + n], Int)
         number = _get(queue + queues.ENDED)
         if number < _get(queue + queues.QUEUED):
             job = job_of(queue, number)
-            if _open(job, _get(job.bitcast(Int)) + queue[queues.HELPED] * more, number):
+            if _open(job, _get(job.bitcast(Int)) + coming + queue[queues.HELPED] * more, number):
                 return True
     return False
 
@@ -263,6 +269,7 @@ def _sleep(pool: Pointer[Int], seen: Int):
     while _get(pool + queues.GENERATION) == seen:
         external_call["pthread_cond_wait", Int32](pool + queues.WORK, pool + queues.MUTEX)
     _add(pool + queues.SLEEPERS, -1)
+    _set(pool + queues.COMING, max(_get(pool + queues.COMING) - 1, Int(0)))
     external_call["pthread_mutex_unlock", Int32](pool + queues.MUTEX)
 
 
@@ -285,6 +292,8 @@ def weft_pool_wait(queue: Pointer[Int], until: Int, help: Int, nanoseconds: Int)
             if _join(job, number):
                 _run(queue, job, number, times, Int(1))
                 began = 0
+        elif job[0].brief == 0:
+            break  # the core that this thread would spin on is for one that works
     pool = Pointer.from_address(queue[queues.POOL], Int)
     external_call["clock_gettime", Int32](Int32(_REAL), times)
     end = times[0] * _SECOND + times[1] + nanoseconds

@@ -22,19 +22,21 @@ OWN = 11 + MOST_SLOTS
 """Words of a launch's record and arguments."""
 JOB_AT, OWN_AT = 32, 21
 """Words of a queue before its launches, and of a launch before ``own``."""
-GENERATION, SLEEPERS, SPINNERS, MOST_SPINNERS, USED, MUTEX, WORK, DONE, QUEUES = (
+GENERATION, SLEEPERS, SPINNERS, MOST_SPINNERS, USED, COMING, MUTEX, WORK, DONE, QUEUES = (
     0,
     8,
     16,
     24,
     25,
+    26,
     32,
     48,
     64,
     80,
 )
 """Words of a pool: how often there was something new, who sleeps, who looks again and again, how many may,
-queues in use; a mutex and two conditions of pthreads, with room for those of any system; the queues."""
+queues in use, how many were woken and are on their way; a mutex and two conditions of pthreads, with room for
+those of any system; the queues."""
 QUEUED, ENDED, WAITERS, HELPED, POOL, FREE = 0, 8, 16, 17, 18, 19
 """Words of a queue: how many launches were put there and have ended, threads that sleep until more have,
 whether the last one was helped by who waited for it, the pool, whether no stream has it."""
