@@ -158,8 +158,48 @@ def two_names_of_one(x: Pointer[Float32]):
     y[global_idx.x] = 2.0  #!
 
 
+@kernel
+def read_then_written(x: Pointer[Float32]):
+    s = stack_allocation(Float32, 64, address_space=SHARED)
+    t = thread_idx.x
+    s[t] = x[global_idx.x]
+    barrier()
+    before = s[t]
+    s[t] = before + 1.0  #!
+    x[global_idx.x] = s[63 - t]  #!
+
+
+@kernel
+def read_then_written_behind_a_barrier(x: Pointer[Float32]):
+    s = stack_allocation(Float32, 64, address_space=SHARED)
+    t = thread_idx.x
+    s[t] = x[global_idx.x]
+    barrier()
+    before = s[t]  #!
+    s[63 - t] = 2.0  #!
+    barrier()
+    s[t] = before
+
+
+@kernel
+def read_by_many_then_written(x: Pointer[Float32]):
+    s = stack_allocation(Float32, 1, address_space=SHARED)
+    t = thread_idx.x
+    if t == 0:
+        s[0] = 1.0
+    barrier()
+    x[global_idx.x] = s[0]
+    if t == 40:
+        s[0] = 2.0  #!
+    if t > 50:
+        x[global_idx.x] = s[0]  #!
+
+
 RACES = [
     no_barrier,
+    read_then_written,
+    read_then_written_behind_a_barrier,
+    read_by_many_then_written,
     in_order_as_it_happens,
     no_barrier_before_reuse,
     no_barrier_in_loop,
