@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from weft.compiler.frontend.helpers import written_definition
 from weft.compiler.frontend.implied import (
+    asked,
     class_of_operand,
     is_variable,
     methods_of,
@@ -48,7 +49,8 @@ _SAME: frozenset[Any] = frozenset((min, max, getattr, next, operator.getitem, fu
 """What gives one of those that it is given, or a part of it."""
 _NO_VALUES = (type, FunctionType, ModuleType, Compiled)
 _DEEPEST = 8
-_Calling = ast.Call | ast.BinOp | ast.AugAssign
+_Spelled = ast.Call | ast.BinOp | ast.AugAssign
+_Calling = _Spelled | ast.UnaryOp | ast.Subscript | ast.Compare
 
 
 def shares(call: ast.AST, frame: FrameType | None, fn: Definition, kind: type[Any], deep: int = 0) -> bool:
@@ -378,20 +380,27 @@ def _at_hand(node: ast.AST, frame: FrameType, *, exactly: bool = False) -> _Call
     found = [n for n in ast.walk(node) if isinstance(n, _Calling)]
     place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
     exact = [n for n in found if (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == place]
-    return exact[0] if exact else found[0] if len(found) == 1 and not exactly else None
+    if exact or exactly:
+        return exact[0] if exact else None
+    spelled = [n for n in found if isinstance(n, _Spelled)] or found
+    return spelled[0] if len(spelled) == 1 else None
 
 
 def _given(call: _Calling, callee: Definition, parameter: str) -> tuple[ast.expr | None, list[ast.expr]]:
     """What a call gives a parameter, and all else that it gives."""
     names = callee.names()
-    if isinstance(call, ast.BinOp):
-        all_ = [call.left, call.right]
-    elif isinstance(call, ast.AugAssign):
-        all_ = [call.target, call.value]
+    if not isinstance(call, ast.Call):
+        all_ = operands(call)
+        if isinstance(call, ast.Compare) and len(all_) > 2:  # any of them
+            all_ = [ast.Tuple(all_)] * 2
+        elif callee.name not in asked(call) or callee.name.startswith("__r"):  # the right one is asked
+            all_.reverse()
     else:
         all_ = list(call.args)
-        if isinstance(call.func, ast.Attribute) and names[:1] == ("self",):
+        if isinstance(call.func, ast.Attribute) and names[:1] == ("self",) and call.func.attr == callee.name:
             all_.insert(0, call.func.value)
+        elif names[:1] == ("self",) and isinstance(call.func, ast.Name) and len(all_) < len(names):
+            all_.insert(0, call.func)  # an object that is called, or a method in a variable
     by_name = {k.arg: k.value for k in call.keywords} if isinstance(call, ast.Call) else {}
     place = names.index(parameter)
     given = by_name.get(parameter) or (all_[place] if place < len(all_) else None)
