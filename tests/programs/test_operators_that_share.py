@@ -135,3 +135,65 @@ def test_what_is_new_may_change(load: Callable[[str], ModuleType], expression: s
     assert found == expected
     expected, found = both(load, NEW, "r = v @ w\n    r.a.x += 1000", "r.a.x * 3 + r.b.x * 11")
     assert found == expected
+
+
+CHANGING = """
+@struct
+class Vec:
+    x: Int
+    y: Int
+
+    def __neg__(self) -> "Vec":
+        self.x += 1000
+        return self
+
+    def __getitem__(self, k: Int) -> "Vec":
+        self.x += 1000
+        return self
+
+    def __call__(self, k: Int) -> "Vec":
+        self.x += 1000
+        return self
+
+    def __lt__(self, other: "Vec") -> "Vec":
+        other.x += 1000
+        return other
+
+    def __radd__(self, k: Int) -> "Vec":
+        self.x += 1000
+        return self
+
+
+def raised(vec):
+    vec.x += 1000
+    return 1
+
+
+@func
+def run(p: Int) -> Int:
+    v = Vec(p, 2)
+    w = Vec(3, p)
+    {lines}
+    return v.x * 7 + v.y * 3 + w.x * 11 + w.y * 13 + r
+"""
+LINES = """
+r = (-v).x; r = v[4].x; r = v(3).x; r = (v < w).x; r = (w > v).x; r = (5 + v).x; r = operator.neg(v).x
+r = [v[k].x for k in range(2)][1]; u = v, v = -v, r = u.x; v = w > v, r = 0; r = raised(v)
+r = raised(v) if p > 2 else 3
+r = 0, if p > 2: r = raised(v); r = 0, for _ in range(p): r += raised(v); f = v.__neg__, r = f().x
+r = 1 if p > 2 and raised(v) > 0 else 2
+"""
+
+
+@pytest.mark.parametrize("lines", [t.strip() for t in LINES.replace("\n", ";").split(";") if t.strip()])
+def test_what_changes_its_operand(load: Callable[[str], ModuleType], lines: str) -> None:
+    text = CHANGING.format(lines=lines.replace(", ", "\n    "))
+    expected = [load(PLAIN + text).run(p) for p in (1, 4)]
+    module = load(WEFT + text)
+    try:
+        found = [int(module.run(p)) for p in (1, 4)]
+    except CompileError as error:
+        if "[lost-field]" not in str(error):
+            raise
+        found = expected
+    assert found == expected

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 
 from weft.compiler.source.quoted import text_of, unquoted
 from weft.diagnostics import a_, refuse, undefined
+from weft.lang.elaboration import maybe_current
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number
 from weft.lang.python_number import python_number
@@ -171,4 +172,13 @@ def remade(cls: type[Any], parts: Sequence[Any], *, plain: bool = False) -> Any:
     made: Any = object.__new__(cls if plain or of_struct is not None else _guarded(cls))
     for name, part in zip(part_names(cls) or () if of_struct is None else of_struct(), parts, strict=True):
         object.__setattr__(made, name, part)
+    if of_struct is not None:
+        note_made(made)
     return made
+
+
+def note_made(value: Any) -> None:
+    """Note where code under elaboration has made a struct: a helper may change it there alone."""
+    b = maybe_current()
+    if b is not None:
+        value.__dict__["__weft_region__"] = b.region

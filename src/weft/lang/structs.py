@@ -18,7 +18,7 @@ from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.number import Number, to_type
-from weft.lang.products import class_of, part_names, refuse_change, remade
+from weft.lang.products import class_of, note_made, part_names, refuse_change, remade
 from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
 
 T = TypeVar("T")
@@ -238,6 +238,22 @@ def _copied_deep(self: object, memo: Any) -> Any:
     return remade(type(self), [deepcopy(getattr(self, name), memo) for name in struct_fields(type(self))])
 
 
+def _check_region(self: object) -> None:
+    """Refuse to change in a run-time branch or loop what was made before it, as if all ways led through."""
+    b = maybe_current()
+    if b is None:
+        return
+    made_in = self.__dict__.setdefault("__weft_region__", b.region)
+    if made_in is not b.region:
+        name = type(self).__name__
+        refuse(
+            "lost-field",
+            f"a helper sets a field of {a_(name)} in a run-time branch or loop, which was made before it",
+            notes=("a helper is Python at compile time, which knows of no branches",),
+            hint=f"make the helper a @func that returns the {name}, and assign it at the call",
+        )
+
+
 def _assign(self: object, name: str, value: Any) -> None:
     """``p.x = value`` outside of compiled code: as the constructor takes it."""
     held = self.__dict__.get("__weft_read__")
@@ -248,6 +264,7 @@ def _assign(self: object, name: str, value: Any) -> None:
             notes=("a helper is Python at compile time, which is given what the variable holds",),
             hint=f"make the helper a @func that returns the {type(self).__name__}, and assign it at the call",
         )
+    _check_region(self)
     several = getattr(type(self), "__weft_several__", None)
     if several is not None and several(name):
         made = with_part(self, name, value)
@@ -350,6 +367,7 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     takes_fields = own is None and "__init__" not in vars(cls)
 
     def finish(self: object) -> None:
+        note_made(self)
         _convert(self)
         if own is not None:
             own(self)

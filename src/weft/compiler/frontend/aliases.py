@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable, Sequence
-from types import FrameType, MethodType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from weft.compiler.frontend.desugar import desugar
@@ -560,8 +560,8 @@ def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = Fals
         return _spec_holds(spec_of(value), kind, strictly)
     if isinstance(value, dict):
         items = cast("dict[Any, Any]", value).values()
-    elif isinstance(value, MethodType):
-        items = [value.__self__]
+    elif isinstance(value, functools.partial):  # a method of an object
+        items = cast("functools.partial[Any]", value).args
     elif hasattr(value, "captures"):  # a function in a function
         items = value.captured()
     elif not isinstance(value, (list, set, tuple)):

@@ -119,7 +119,7 @@ def _callee(call: ast.Call, frame: FrameType | None, fn: Definition) -> Any:
 def _implied_by(node: ast.AST, frame: FrameType | None, fn: Definition) -> list[Definition]:
     """The methods that an operator, an item, an attribute or a function of Python's may run."""
     given = node.args if isinstance(node, ast.Call) else operands(node)
-    return methods_of(node, [class_of_operand(part, frame, fn, meaning) for part in given])
+    return methods_of(node, [class_of_operand(part, frame, fn, meaning) for part in given], fn)
 
 
 def _arms(node: ast.expr) -> list[ast.expr]:

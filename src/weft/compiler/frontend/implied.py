@@ -115,10 +115,21 @@ def runs_operators(callee: object) -> bool:
         return False
 
 
-def methods_of(node: ast.AST, classes: Iterable[Any]) -> list[Definition]:
-    """What an expression may run: of the classes of its operands, where these are known, else of all."""
+def methods_of(node: ast.AST, classes: Iterable[Any], fn: Definition) -> list[Definition]:
+    """What an expression may run: of the classes of its operands, where these are known, else of all.
+
+    All are those of modules of which the function's own names or variables have something.
+    """
     names, every = asked(node) or tuple(_giving), set(classes)
-    found = declared_structs() if not every or MISSING in every else filter(is_struct, every)
+    found: list[Any] = [cls for cls in every if is_struct(cls)]
+    if not every or MISSING in every:
+        around = {**fn.scope.globals, **fn.scope.captured()}.values()
+        near = {
+            fn.module,
+            *(getattr(held, "__module__", None) or getattr(held, "__name__", "") for held in around),
+        }
+        near.update(cls.__module__ for cls in found)
+        found = [cls for cls in declared_structs() if cls.__module__ in near]
     return [definition for cls in found for name, definition in _methods(cls) if name in names]
 
 
@@ -142,10 +153,10 @@ def class_of_operand(node: ast.expr, frame: FrameType | None, fn: Definition, me
             return _annotated(node.id, fn)
         if isinstance(found, type) and is_variable(node, frame):
             return found
-        return MISSING if isinstance(found, type) else cast("type[Any]", type(found))
+        return cast("type[Any]", type(found))  # of a class its own, which no struct is
     kinds = {class_of_operand(part, frame, fn, meaning) for part in operands(node)}
     if MISSING not in kinds and any(map(is_struct, kinds)):
-        results = {method.result for method in methods_of(node, kinds)}
+        results = {method.result for method in methods_of(node, kinds, fn)}
         result = results.pop() if len(results) == 1 else MISSING
         return result if isinstance(result, type) else MISSING
     numbers = bool(kinds) and all(isinstance(k, type) and issubclass(k, (Number, int, float)) for k in kinds)
