@@ -21,7 +21,7 @@ from weft.memory import AddressSpace, stack_allocation
 A = TypeVar("A")
 _WARPS, _AHEAD, _LANES = 8, 4, 16
 """Warps of a block; accesses of a thread on their way; elements of a CPU's vectors."""
-_THREADS, _BLOCKS = 256, 512
+_THREADS, _BLOCKS = 256, 1056
 """Threads that add up parts; blocks that there are to be."""
 
 

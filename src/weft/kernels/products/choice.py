@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from weft.kernels.products import warpgroups
 from weft.kernels.products.joining import EIGHT
 
 
@@ -41,19 +40,10 @@ WARPGROUPS = (
     Shape((64, 256), 2, 4, 1, 2030),
     Shape((64, 128), 2, 7, 1, 920),
     Shape((64, 128), 2, 7, 1, 920, along=2),
+    Shape((64, 64), 1, 11, 1, 850, groups=1),
+    Shape((64, 64), 1, 11, 1, 850, along=2, groups=1),
 )
 """Rates are those of an H200, whose tiles took so long for each stage."""
-SINGLE = tuple(
-    Shape((64, columns), 1, stages, 1, rate, along=along, groups=1)
-    for columns, stages, rate in ((16, 16, 700), (32, 14, 1000), (64, 11, 1300), (128, 8, 1600))
-    for along in (1, 2, 4, 8)
-    if columns >= 8 * along
-)
-"""Tiles of one warpgroup, for products that have few: the copies of many stages are on their way at once."""
-KINDS = ((64, 1, 256), (128, 2, 256), (256, 2, 176))
-"""Of tiles with as many columns as fill all multiprocessors: rows, warpgroups and the most columns."""
-WAVES, ROOM = 8, 229000
-"""How often these multiprocessors are filled at most; bytes that stages and results have room in."""
 LANES = (
     Shape((128, 256), (8, 16), 4, 1, 95),
     Shape((128, 128), (8, 8), 4, 1, 90),
@@ -81,22 +71,6 @@ def turns(extents: tuple[int, int, int, int], sides: int, width: int, units: int
     m, n, k, z = extents
     gained = m * n * k * z / units * (1 / LANES[0].rate - 1 / ACROSS[0].rate)
     return gained > TURN + sides * 2 * width / (BYTES * units)
-
-
-def filling(extents: tuple[int, int, int, int], width: int, units: int) -> list[Shape]:
-    """Tiles by tensor cores that fill all of so many multiprocessors one or more times, or nearly."""
-    (m, n, _, z), step = extents, 16 if width == 1 else 8  # of bytes there are fewer forms
-    made = dict[tuple[int, int], Shape]()
-    for rows, groups, most in KINDS:
-        for waves in range(1, WAVES + 1):
-            across = waves * units // (-(-m // rows) * z)
-            columns = -(-n // max(across, 1) // step) * step
-            if across and 64 < columns <= most and columns % 64:
-                stage = (rows + -(-columns // 64) * 64) * warpgroups.LINE
-                stages = (ROOM - 2 * groups * warpgroups.ROWS * warpgroups.LINE) // stage
-                rate = (1550 + 2 * columns) * (1 if groups > 1 else 0.9)
-                made[rows, columns] = Shape((rows, columns), 1, stages, 1, rate, groups=groups)
-    return list(made.values())
 
 
 class Way(NamedTuple):
