@@ -163,6 +163,10 @@ class Vec:
         self.x += 1000
         return self
 
+    def change(self) -> "Vec":
+        self.x += 1000
+        return self
+
 
 def raised(vec):
     vec.x += 1000
@@ -180,7 +184,7 @@ LINES = """
 r = (-v).x; r = v[4].x; r = v(3).x; r = (v < w).x; r = (w > v).x; r = (5 + v).x; r = operator.neg(v).x
 r = [v[k].x for k in range(2)][1]; u = v, v = -v, r = u.x; v = w > v, r = 0; r = raised(v)
 r = raised(v) if p > 2 else 3
-r = 0, if p > 2: r = raised(v); r = 0, for _ in range(p): r += raised(v); f = v.__neg__, r = f().x
+r = 0, if p > 2: r = raised(v); r = 0, for _ in range(p): r += raised(v); f = v.change, r = f().x
 r = 1 if p > 2 and raised(v) > 0 else 2
 """
 

@@ -119,7 +119,8 @@ class At(NamedTuple):
                     continue
                 if pair.inside[0] and not holds(frame.f_locals.get(name), kind, strictly=True):
                     continue
-                if pair.inside[1] and not holds(frame.f_locals.get(pair.other), kind, strictly=True):
+                method = isinstance(frame.f_locals.get(name), functools.partial)  # which holds the object
+                if pair.inside[1] and not holds(frame.f_locals.get(pair.other), kind, strictly=not method):
                     continue
                 if field and _lies_elsewhere(pair, field, frame, fn):
                     continue
