@@ -39,7 +39,13 @@ def count_bytes(x: Pointer[UInt8], n: Int, counts: Pointer[UInt32], *, copies: C
 
 
 def histogram(
-    ctx: DeviceContext, x: object, n: int, counts: object, *, threads: int = 1024, copies: int = 8
+    ctx: DeviceContext,
+    x: Pointer[UInt8],
+    n: int,
+    counts: Pointer[UInt32],
+    *,
+    threads: int = 1024,
+    copies: int = 8,
 ) -> None:
     """Queue it; ``counts`` are 256 numbers, to which is added."""
     blocks = 2048 // threads * ctx.info.multiprocessors

@@ -47,7 +47,9 @@ def softmax_rows(
         out.store(place, power * scale, alignment=16)
 
 
-def softmax(ctx: DeviceContext, x: object, out: object, rows: int, columns: int, threads: int = 0) -> None:
+def softmax(
+    ctx: DeviceContext, x: Pointer[Float32], out: Pointer[Float32], rows: int, columns: int, threads: int = 0
+) -> None:
     """Queue it; ``columns`` are a multiple of 4 times the threads of a block."""
     threads = threads or max(32, min(1024, columns // (8 * WIDTH)))
     if columns % (threads * WIDTH):

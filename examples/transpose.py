@@ -45,7 +45,9 @@ def transpose_tiles(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
     )
 
 
-def transpose(ctx: DeviceContext, x: object, out: object, rows: int, columns: int) -> None:
+def transpose(
+    ctx: DeviceContext, x: LayoutTensor[Float32], out: LayoutTensor[Float32], rows: int, columns: int
+) -> None:
     """Queue it, for tensors or arrays of two axes; extents need not be multiples of the tile's."""
     grid = -(-rows // TILE), -(-columns // TILE)
     ctx.enqueue_function(transpose_tiles, x, out, grid_dim=grid, block_dim=THREADS)

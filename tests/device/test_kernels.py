@@ -333,7 +333,7 @@ def test_shifts_by_more_than_the_width(any_context: DeviceContext) -> None:
     x = np.full(len(by), -20056)
     out = copied(any_context, np.zeros(4 * len(by), np.int64))
     buffers = (copied(any_context, a) for a in (x, x.view(np.uint64), np.array(by)))
-    any_context.enqueue_function(shifts, *buffers, out, grid_dim=1, block_dim=len(by))
+    any_context.enqueue_function(shifts, *buffers, out, grid_dim=1, block_dim=len(by))  # pyright: ignore[reportCallIssue]
     unsigned = 2**64 - 20056
     expected = [
         [-20056 << n, -20056 >> n, unsigned << n, unsigned >> n] if 0 <= n < 64 else [0, -1, 0, 0] for n in by

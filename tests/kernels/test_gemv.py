@@ -91,7 +91,7 @@ def test_the_tensor_cores_way_runs_on_a_cpu_too(device: DeviceContext, dtype: st
     ]
     options: Any = {"group": group, "shifted": True, "warps": 2, "ahead": 2, "tall": 2, "resident": 1}
     options |= {"grid_dim": 2, "block_dim": 64, "shared_mem_bytes": 2 * (n * PARTS[x.dtype.name] + NONE)}
-    device.enqueue_function(by_tensor_cores, *arrays, m, n, **options)
+    device.enqueue_function(by_tensor_cores, *arrays, m, n, **options)  # pyright: ignore[reportCallIssue]
     w = (q.astype(np.float64) - np.repeat(zeros, group, 1)) * np.repeat(scales.astype(np.float64), group, 1)
     check(y, w @ x, abs(w) @ abs(x), "f")
 

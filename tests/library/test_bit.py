@@ -71,7 +71,7 @@ def test_each_type(device: DeviceContext, name: str) -> None:
     buffers = [device.enqueue_create_buffer(name, size) for size in (len(a), len(a), 13 * len(a))]
     for buffer, values in zip(buffers, (a, b), strict=False):
         device.enqueue_copy(dst=buffer, src=values)
-    device.enqueue_function(all_of_one, *buffers, len(a), over=len(a))
+    device.enqueue_function(all_of_one, *buffers, len(a), over=len(a))  # pyright: ignore[reportCallIssue]
     with buffers[2].map_to_host() as host:
         found = np.array(host.numpy()).reshape(13, len(a))
     for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):

@@ -141,7 +141,7 @@ def test_clusters_that_do_not_fit(device: DeviceContext) -> None:
         (32, "has 32 blocks; .* allows 16 per cluster at most"),
     ]:
         with pytest.raises(LaunchError, match=message):
-            device.enqueue_function(places, out, grid_dim=32, block_dim=1, cluster_dim=cluster)
+            device.enqueue_function(places, out, grid_dim=32, block_dim=1, cluster_dim=cluster)  # pyright: ignore[reportArgumentType]
 
 
 # -- cooperative launches -------------------------------------------------------------------------

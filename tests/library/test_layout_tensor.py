@@ -427,7 +427,7 @@ def test_layouts_past_the_buffer(cpu: DeviceContext) -> None:
     with pytest.raises(CompileError, match="not a list"):
         LayoutTensor([1.0], Layout.row_major(1))
     with pytest.raises(CompileError, match="is no layout"):
-        LayoutTensor(buffer, 4)  # pyright: ignore[reportArgumentType]
+        LayoutTensor(buffer, 4)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 # -- refusals -----------------------------------------------------------------------------------------
@@ -439,9 +439,9 @@ def test_arguments_of_other_types(cpu: DeviceContext) -> None:
     with pytest.raises(
         LaunchError, match=r"`x`.* takes a LayoutTensor of Float32, not a LayoutTensor of Int32"
     ):
-        cpu.enqueue_function(promised, words.tensor(Layout.row_major(4)), **options)
+        cpu.enqueue_function(promised, words.tensor(Layout.row_major(4)), **options)  # pyright: ignore[reportArgumentType]
     with pytest.raises(LaunchError, match=r"takes a LayoutTensor of Float32, not a LayoutTensor of Int32"):
-        cpu.enqueue_function(promised, words, **options)
+        cpu.enqueue_function(promised, words, **options)  # pyright: ignore[reportArgumentType]
 
 
 @kernel

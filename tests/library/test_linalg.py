@@ -270,7 +270,7 @@ def test_numbers_are_written_where_they_lie(device: DeviceContext) -> None:
         device.enqueue_copy(dst=buffer, src=given)
     parts = SoA(device, vec3, 1)
     parts.field("y").enqueue_fill(0.0)
-    device.enqueue_function(_placed, *buffers, parts, 3, grid_dim=1, block_dim=1)
+    device.enqueue_function(_placed, *buffers, parts, 3, grid_dim=1, block_dim=1)  # pyright: ignore[reportCallIssue]
     for buffer, (_, given) in zip(buffers, memory, strict=True):
         device.enqueue_copy(dst=given, src=buffer)
     device.synchronize()
@@ -312,14 +312,14 @@ def test_arguments_and_fields_are_what_they_are_made_of() -> None:
     right = m @ (np.ones(3) + [1, 2, 3] + 2 * np.array([0.5, 0, 1])) * 3
     for start, matrix in ((vec3(1), mat33(m)), ((1, 1, 1), m.tolist()), (np.ones(3), m)):
         out[:] = 0
-        ctx.enqueue_function(_along, out, start, ray, matrix, 2 + 3j, over=1)
+        ctx.enqueue_function(_along, out, start, ray, matrix, 2 + 3j, over=1)  # pyright: ignore[reportArgumentType]
         ctx.synchronize()
         np.testing.assert_allclose(out[0], right, rtol=1e-5)
     for axes in (mat33(m), cast("Any", m)):
         np.testing.assert_allclose([float(x) for x in _Frame(axes).axes], m.ravel(), rtol=1e-6)
     for wrong in ((1, 2), 1.0, "abc", [1, 2, "c"]):
         with pytest.raises(LaunchError, match="argument `start` of _along takes a vec3, not"):
-            ctx.enqueue_function(_along, out, wrong, ray, m, 1j, over=1)
+            ctx.enqueue_function(_along, out, wrong, ray, m, 1j, over=1)  # pyright: ignore[reportArgumentType]
 
 
 def turned(axis: Array, angle: float, point: Array) -> Array:

@@ -105,7 +105,7 @@ def test_parts_are_exact(device: DeviceContext, cls: Any, kind: Any) -> None:
     out = device.enqueue_create_buffer(cls, n * FUNCTIONS)
     for buffer, array in zip([*ins, powers], (x, y, power), strict=True):
         device.enqueue_copy(dst=buffer, src=array)
-    device.enqueue_function(parts, *ins, powers, out, n, grid_dim=-(-n // 128), block_dim=128)
+    device.enqueue_function(parts, *ins, powers, out, n, grid_dim=-(-n // 128), block_dim=128)  # pyright: ignore[reportCallIssue]
     found = np.empty(n * FUNCTIONS, kind)
     device.enqueue_copy(dst=found, src=out)
     device.synchronize()
@@ -135,7 +135,7 @@ def test_parts_of_bfloat16(device: DeviceContext) -> None:
     out = device.enqueue_create_buffer(Float32, n * 5)
     for buffer, array in zip(buffers, (x, y), strict=True):
         device.enqueue_copy(dst=buffer, src=array)
-    device.enqueue_function(brief_parts, *buffers, out, n, grid_dim=-(-n // 128), block_dim=128)
+    device.enqueue_function(brief_parts, *buffers, out, n, grid_dim=-(-n // 128), block_dim=128)  # pyright: ignore[reportCallIssue]
     found = np.empty(n * 5, np.float32)
     device.enqueue_copy(dst=found, src=out)
     device.synchronize()

@@ -243,7 +243,7 @@ def test_many_products_are_as_many_calls(device: DeviceContext) -> None:
     )
     a.enqueue_fill(2.0)
     b.enqueue_fill(3.0)
-    device.enqueue_function(many, a, b, out, grid_dim=1, block_dim=32, count=100)
+    device.enqueue_function(many, a, b, out, grid_dim=1, block_dim=32, count=100)  # pyright: ignore[reportArgumentType]
     with out.map_to_host() as host:
         found = np.array(list(host)).reshape(100, 128)
     np.testing.assert_array_equal(found, np.broadcast_to(2 * (96 + np.arange(100)[:, None]), (100, 128)))

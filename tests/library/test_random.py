@@ -65,7 +65,7 @@ def draws(bits: Pointer[UInt32], u: Pointer[Float32], z: Pointer[Float32], die: 
 def test_distributions(device: DeviceContext) -> None:
     n = 1 << 14
     buffers = [device.enqueue_create_buffer(dtype, 4 * n) for dtype in (UInt32, Float32, Float32, Int32)]
-    device.enqueue_function(draws, *buffers, n, over=n)
+    device.enqueue_function(draws, *buffers, n, over=n)  # pyright: ignore[reportCallIssue]
     found: list[npt.NDArray[Any]] = []
     for buffer in buffers:
         with buffer.map_to_host() as host:

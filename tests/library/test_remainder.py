@@ -100,7 +100,7 @@ def test_halves_are_divided_in_single_precision(any_context: DeviceContext) -> N
     buffers = [ctx.enqueue_create_buffer(Float16, n) for _ in range(4)]
     ctx.enqueue_copy(dst=buffers[0], src=np.ascontiguousarray(x))
     ctx.enqueue_copy(dst=buffers[1], src=np.ascontiguousarray(y))
-    ctx.enqueue_function(half, *buffers, n, grid_dim=-(-n // 256), block_dim=256)
+    ctx.enqueue_function(half, *buffers, n, grid_dim=-(-n // 256), block_dim=256)  # pyright: ignore[reportCallIssue]
     found = [np.empty(n, np.float16) for _ in range(2)]
     for array, buffer in zip(found, buffers[2:], strict=True):
         ctx.enqueue_copy(dst=array, src=buffer)

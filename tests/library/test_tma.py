@@ -339,7 +339,7 @@ def test_tiles_are_stored_and_combined(
         anywhere.create_tma_tile(b.tensor(Layout.row_major(*n)), (8, 32), swizzle=swizzle)
         for b, n in ((one, (8, 32)), (other, (9, 44)))
     ]
-    anywhere.enqueue_function(moved, *tiles, to, grid_dim=1, block_dim=32, op=op)
+    anywhere.enqueue_function(moved, *tiles, to, grid_dim=1, block_dim=32, op=op)  # pyright: ignore[reportCallIssue]
     for i, j in np.ndindex(8, 32):
         r, c = i + to[0], j + to[1]
         if 0 <= r < 9 and 0 <= c < 44:

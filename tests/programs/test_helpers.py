@@ -384,7 +384,7 @@ def of_modes(mode: Mode, out: Pointer[Int]):
 def test_a_member_of_an_enum_is_asked_for_at_run_time(device: DeviceContext) -> None:
     out = device.enqueue_create_buffer(np.int64, 1)
     for mode, expected in ((Mode.FAST, 1), (Mode.SLOW, 2)):
-        device.enqueue_function(of_modes, mode, out, grid_dim=1, block_dim=1)
+        device.enqueue_function(of_modes, mode, out, grid_dim=1, block_dim=1)  # pyright: ignore[reportArgumentType]
         with out.map_to_host() as host:
             assert host[0] == expected
 

@@ -326,7 +326,7 @@ def test_structs_that_differ_are_refused() -> None:
         (np.zeros(4, POINT)[::2], "not contiguous"),
     ):
         with pytest.raises(LaunchError, match=text):
-            ctx.enqueue_function(turn, wrong, 1, grid_dim=1, block_dim=1)
+            ctx.enqueue_function(turn, wrong, 1, grid_dim=1, block_dim=1)  # pyright: ignore[reportArgumentType]
 
 
 def test_functions_that_differ_are_refused() -> None:

@@ -282,7 +282,7 @@ def test_the_setting_that_refuses(ctx: DeviceContext, monkeypatch: pytest.Monkey
     monkeypatch.setenv("WEFT_HOST_ARRAYS", "refuse")
     with pytest.raises(LaunchError, match="on the host"):
         ctx.enqueue_function(add, x, x, x, 4, over=4)
-    ctx.enqueue_function(add, *[Tensor.from_numpy(x, ctx)] * 3, 4, over=4)
+    ctx.enqueue_function(add, *[Tensor.from_numpy(x, ctx)] * 3, 4, over=4)  # pyright: ignore[reportCallIssue]
     assert DeviceContext(api="cpu").enqueue_function(add, x, x, x, 4, over=4) is None
 
 

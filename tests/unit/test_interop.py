@@ -76,7 +76,7 @@ def ctx() -> Iterator[DeviceContext]:
 
 def refusal(ctx: DeviceContext, *args: object) -> str:
     with pytest.raises(LaunchError) as caught:
-        ctx.enqueue_function(add_one, *args, grid_dim=1, block_dim=32)
+        ctx.enqueue_function(add_one, *args, grid_dim=1, block_dim=32)  # pyright: ignore[reportArgumentType]
     return str(caught.value)
 
 

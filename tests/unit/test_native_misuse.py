@@ -70,11 +70,11 @@ def test_tensors_of_the_user_s(gpu: Gpu) -> None:
     ctx = native_context()
     x, out = tensors(ctx, 2)
     for first in (0, 0, 4):
-        ctx.enqueue_function(copied, Rows(x, first), out, over=(4, 8))
+        ctx.enqueue_function(copied, Rows(x, first), out, over=(4, 8))  # pyright: ignore[reportArgumentType]
     offsets = [slots[0] - gpu.launches[0][3][0] for *_, slots in gpu.launches]
     assert offsets == [0, 0, 128]
     for _ in range(4):
-        ctx.enqueue_function(copied, ByProperties(x), out, over=(4, 8))
+        ctx.enqueue_function(copied, ByProperties(x), out, over=(4, 8))  # pyright: ignore[reportArgumentType]
     assert gpu.launches[-1][3] == gpu.launches[0][3]
 
 

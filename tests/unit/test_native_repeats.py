@@ -399,7 +399,7 @@ def test_tiles_that_a_launch_describes(gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 
     def launch(left: int, right: int) -> tuple[str, list[int]]:
         given = [matrices[n].tensor(layout) for n in (left, right)]
-        ctx.enqueue_function(product, *given, out.tensor(layout), grid_dim=1)
+        ctx.enqueue_function(product, *given, out.tensor(layout), grid_dim=1)  # pyright: ignore[reportCallIssue]
         return gpu.launches[-1][0], gpu.launches[-1][3]
 
     pairs = [(0, 1), (2, 3)]

@@ -102,7 +102,7 @@ def test_the_buffer_protocol(any_context: DeviceContext) -> None:
     assert np.frombuffer(data, np.float32).tolist() == [0.0, 2.0, 4.0]
     for text in (b"weft", bytearray(b"weft"), memoryview(b"weft")):
         out = np.zeros(4)
-        ctx.enqueue_function(widen, text, out, over=4)
+        ctx.enqueue_function(widen, text, out, over=4)  # pyright: ignore[reportArgumentType]
         ctx.synchronize()
         assert out.tolist() == [119.0, 101.0, 102.0, 116.0]
 
@@ -168,7 +168,7 @@ def test_tensors_as_pointers_and_buffers_as_tensors(any_context: DeviceContext) 
     buffer = ctx.enqueue_create_buffer(Float32, 3)
     buffer.enqueue_fill(2.0)
     ctx.enqueue_function(negate, buffer, over=3)
-    ctx.enqueue_function(double, buffer.tensor(Layout.row_major(3, 1)), 3, over=3)
+    ctx.enqueue_function(double, buffer.tensor(Layout.row_major(3, 1)), 3, over=3)  # pyright: ignore[reportArgumentType]
     with buffer.map_to_host() as host:
         assert list(host) == [-4.0, -4.0, -4.0]
     gaps = tensor.storage.tensor(Layout((2, 2), (3, 1)))

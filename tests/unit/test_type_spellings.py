@@ -223,7 +223,7 @@ def test_types_that_are_given(device: DeviceContext, like: Any) -> None:
         device.enqueue_function(way, x, over=2)
         with x.map_to_host() as host:
             assert list(host) == [3.75, 3.75]
-    device.enqueue_function(filled, x, T=like, over=1)
+    device.enqueue_function(filled, x, T=like, over=1)  # pyright: ignore[reportCallIssue]
     assert "f32" in str(compile_info(filled, T=like, emission_kind="ir"))
 
 

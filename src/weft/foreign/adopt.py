@@ -15,7 +15,8 @@ from weft.lang.elements import ElementType
 from weft.lang.number import type_name
 from weft.lang.pointer import Pointer
 from weft.lang.records import ForeignStruct
-from weft.layout import Layout, LayoutTensor
+from weft.layout import Layout
+from weft.layout.tensor.tensor import LayoutTensor
 from weft.runtime.buffers import Buffer
 from weft.runtime.context import BaseContext
 

@@ -4,6 +4,8 @@ Programs take the types and decorators from ``weft``. A library that needs an in
 no name for calls ``llvm_intrinsic`` or ``inline_asm`` and chooses by ``current_target().supports(...)``.
 """
 
+from typing import TYPE_CHECKING
+
 from weft.diagnostics.modules import present
 from weft.lang import scalars
 from weft.lang.accept import Accepted, Mismatch
@@ -13,9 +15,14 @@ from weft.lang.decorators import Func, Kernel, func, kernel
 from weft.lang.inline_array import InlineArray
 from weft.lang.intrinsics import current_target, inline_asm, llvm_intrinsic
 from weft.lang.lanes import iota
-from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.pointer import AddressSpace
 from weft.lang.scalars import *
 from weft.lang.structs import struct
+
+if TYPE_CHECKING:
+    from weft.lang.memory_types import Pointer  # pyright: ignore[reportMissingModuleSource]
+else:
+    from weft.lang.pointer import Pointer
 
 __all__ = [
     "Accepted",

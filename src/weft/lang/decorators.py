@@ -160,7 +160,11 @@ class Compiled:
         return f"<{type(self).__name__.lower()} {self.__qualname__}{values}>"
 
 
-class Kernel(Compiled, Generic[P]):
+class Launchable(Generic[P]):
+    """What a launch takes: a kernel, or what ``compile_function`` made of one."""
+
+
+class Kernel(Compiled, Launchable[P]):
     """A function that runs once per thread of a launch; see ``kernel``."""
 
     tuned = False
@@ -195,7 +199,7 @@ class Kernel(Compiled, Generic[P]):
     def __get__(self, instance: object, owner: Any = None) -> Kernel[P]:
         return self  # with it, help() shows what the function says
 
-    def __getitem__(self, item: Any) -> Kernel[P]:
+    def __getitem__(self, item: Any) -> Kernel[...]:
         """The kernel with type variables and compile-time parameters given, in their order."""
         values = self._bracketed(item)
         if values is None:
@@ -210,7 +214,7 @@ class Kernel(Compiled, Generic[P]):
             )
         return self.bind(**values)
 
-    def bind(self, **values: Any) -> Kernel[P]:
+    def bind(self, **values: Any) -> Kernel[...]:
         """The kernel with compile-time parameters given, as in ``downsample.bind(factor=2)``.
 
         Given the same numbers and strings again it is the same object, whose launches are remembered.

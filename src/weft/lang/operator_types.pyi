@@ -10,6 +10,7 @@ from typing import Any, Never, Protocol, TypeVar, overload
 
 from weft.lang.number import Number
 from weft.lang.scalars import (
+    AnyBool,
     BFloat16,
     Bool,
     Float8_e4m3fn,
@@ -66,7 +67,7 @@ class OfBools(Protocol):
     """A Bool with another, which stays one."""
 
     @overload
-    def __call__(self, other: Bool | bool, /) -> Bool: ...
+    def __call__(self, other: AnyBool | bool, /) -> Bool: ...
     @overload
     def __call__(self, other: int, /) -> Int: ...
 

@@ -45,9 +45,13 @@ class Integer(Number): ...
 class SignedInteger(Integer): ...
 class UnsignedInteger(Integer): ...
 class Floating(Number): ...
-class Bool(Number): ...
+class AnyBool(Number): ...
 
 class _Protocols:
+    @runtime_checkable
+    class Bool(AnyBool, Protocol):
+        def __getnewargs__(self) -> tuple[int] | Literal["Bool"]: ...
+
     @runtime_checkable
     class Int8(SignedInteger, Protocol):
         def __getnewargs__(self) -> tuple[int] | Literal["Int8"]: ...
@@ -105,6 +109,7 @@ class _Protocols:
         def __getnewargs__(self) -> tuple[float] | Literal["Float64"]: ...
 
 class _Classes:
+    Bool: type[_Protocols.Bool]
     Int8: type[_Protocols.Int8]
     Int16: type[_Protocols.Int16]
     Int32: type[_Protocols.Int32]
@@ -120,6 +125,7 @@ class _Classes:
     Float32: type[_Protocols.Float32]
     Float64: type[_Protocols.Float64]
 
+Bool = _Classes.Bool
 Int8 = _Classes.Int8
 Int16 = _Classes.Int16
 Int32 = _Classes.Int32

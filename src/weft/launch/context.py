@@ -18,7 +18,7 @@ from weft.foreign.arrays import ForeignArray
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.lang import captured
-from weft.lang.decorators import Kernel
+from weft.lang.decorators import Kernel, Launchable, P
 from weft.lang.reads import Reads
 from weft.lang.spec import Spec
 from weft.launch.ahead import compiled_together, specs_ahead
@@ -72,7 +72,7 @@ def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -
     return load_object(code, entries, symbols)
 
 
-class CompiledKernel(Here):
+class CompiledKernel(Here, Launchable[...]):
     """A kernel made ready for one context by ``DeviceContext.compile_function``.
 
     Launch it with ``ctx.enqueue_function``; where its parameter types are not all known from their
@@ -274,17 +274,17 @@ class DeviceContext(MakesTiles, BaseContext):
 
     def enqueue_function(
         self,
-        kernel: Kernel[...] | CompiledKernel,
-        *args: object,
-        grid_dim: Blocks | Callable[[Config], Blocks] | None = None,
-        block_dim: Blocks | Callable[[Config], Blocks] | None = None,
-        over: int | tuple[int, ...] | None = None,
-        shared_mem_bytes: int | Callable[[Config], int] = 0,
-        stream: DeviceStream | None = None,
-        cluster_dim: Blocks | Callable[[Config], Blocks] | None = None,
-        cooperative: bool = False,
-        pdl: bool = False,
-        **named: object,
+        kernel: Launchable[P],
+        *args: P.args,
+        grid_dim: Blocks | Callable[[Config], Blocks] | None = None,  # pyright: ignore[reportGeneralTypeIssues]
+        block_dim: Blocks | Callable[[Config], Blocks] | None = None,  # pyright: ignore[reportGeneralTypeIssues]
+        over: int | tuple[int, ...] | None = None,  # pyright: ignore[reportGeneralTypeIssues]
+        shared_mem_bytes: int | Callable[[Config], int] = 0,  # pyright: ignore[reportGeneralTypeIssues]
+        stream: DeviceStream | None = None,  # pyright: ignore[reportGeneralTypeIssues]
+        cluster_dim: Blocks | Callable[[Config], Blocks] | None = None,  # pyright: ignore[reportGeneralTypeIssues]
+        cooperative: bool = False,  # pyright: ignore[reportGeneralTypeIssues]
+        pdl: bool = False,  # pyright: ignore[reportGeneralTypeIssues]
+        **named: P.kwargs,
     ) -> None:
         """Launch a kernel; it runs after what the stream already holds, beside the host.
 
@@ -311,20 +311,18 @@ class DeviceContext(MakesTiles, BaseContext):
                 wrong is listed.
             CompileError: the kernel cannot be compiled for these types.
         """
-        if isinstance(kernel, CompiledKernel):
-            kernel = kernel.kernel
-        if getattr(kernel, "tuned", False):
-            tuned: Any = kernel
+        found: Any = kernel.kernel if isinstance(kernel, CompiledKernel) else kernel
+        if getattr(found, "tuned", False):
             given = {"grid_dim": grid_dim, "block_dim": block_dim, "over": over, "stream": stream}
             given |= {"shared_mem_bytes": shared_mem_bytes or None, "cluster_dim": cluster_dim}
-            tuned.launch(
+            found.launch(
                 self, args, {**named, **given, "cooperative": cooperative or None, "pdl": pdl or None}
             )
             return
         asked = None
         if cluster_dim is not None or cooperative is not False or pdl is not False:
             asked = cluster_dim, cooperative, pdl
-        self._launch(kernel, args, named, (over, grid_dim, block_dim, shared_mem_bytes, stream), asked)
+        self._launch(found, args, named, (over, grid_dim, block_dim, shared_mem_bytes, stream), asked)
         self._launches += self.recording is None
         if self._launches % AFTER == 0:
             self._go_native()

@@ -38,9 +38,9 @@ from weft.layout.algebra.divisions import (
 from weft.layout.algebra.int_tuple import IntTuple
 from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.swizzle import ComposedLayout, Swizzle, make_swizzle
-from weft.layout.tensor.tensor import LayoutTensor
 
 if TYPE_CHECKING:
+    from weft.lang.memory_types import LayoutTensor  # pyright: ignore[reportMissingModuleSource]
     from weft.layout.banks import conflicts
     from weft.layout.copies import (
         copy_dram_to_local,
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     )
     from weft.layout.show import format_layout, layout_svg, print_layout
     from weft.layout.tensor.iterator import LayoutTensorIter
+else:
+    from weft.layout.tensor.tensor import LayoutTensor
 
 __all__ = [
     "ComposedLayout",

@@ -12,19 +12,19 @@ from weft.runtime.dim import as_index
 from weft.runtime.here import Here
 
 if TYPE_CHECKING:
+    from weft.lang.memory_types import LayoutTensor, OfBuffer  # pyright: ignore[reportMissingModuleSource]
     from weft.lang.number import NumberLike
     from weft.runtime.context import BaseContext
     from weft.runtime.copies import CopyEnd
     from weft.runtime.host_buffer import HostBuffer
 
 T = TypeVar("T")
-R_co = TypeVar("R_co", covariant=True)
 
 
-class MakesTensor(Protocol[R_co]):
+class MakesTensor(Protocol):
     """A layout: it makes a tensor of a buffer."""
 
-    def tensor(self, buffer: Any, /) -> R_co:
+    def tensor(self, buffer: Any, /) -> LayoutTensor[Any]:
         """The tensor over the buffer's elements."""
         ...
 
@@ -60,6 +60,10 @@ class Buffer(Here, Generic[T]):
         self._key: object = context.keys[dtype]
         if context.leaks is not None and self.nbytes == allocation.nbytes:
             context.leaks.made(self)
+
+    if TYPE_CHECKING:  # where a pointer or a tensor is asked for, as `memory_types` says
+
+        def __dlpack_device__(self) -> OfBuffer[T]: ...
 
     def __len__(self) -> int:
         return self._size
@@ -189,7 +193,7 @@ class Buffer(Here, Generic[T]):
         """Queue a copy of all elements from a buffer or NumPy array of the same length and type."""
         self.context.enqueue_copy(dst=self, src=src)
 
-    def tensor(self, layout: MakesTensor[R_co]) -> R_co:
+    def tensor(self, layout: MakesTensor) -> LayoutTensor[T]:
         """The elements seen through a layout: a tensor that shares this memory.
 
         Raises:

@@ -29,7 +29,7 @@ class TileKernel(Kernel[P]):
         made = super().__reduce__()
         return made if made[0] is not type(self) else (TileKernel, (self.plain, self.threads))
 
-    def bind(self, **values: Any) -> Kernel[P]:
+    def bind(self, **values: Any) -> Kernel[...]:
         """The kernel with compile-time parameters given."""
         return TileKernel(self.plain.bind(**values), self.threads)
 

@@ -113,7 +113,7 @@ def sums_type(dtype: DType) -> DType:
 
 def _operand(x: Operand) -> Any:
     found = load(x) if isinstance(x, LayoutTensor) else x
-    if not isinstance(found, (Tile, Staged)) or len(found.shape) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(found, (Tile, Staged)) or len(found.shape) != 2:
         what = f"a tile of {len(found.shape)} axes" if isinstance(found, Tile) else a_(type(found).__name__)
         refuse("operand", f"tile.dot() multiplies matrices, not {what}", hint="load tiles of two axes")
     return cast("Any", found)

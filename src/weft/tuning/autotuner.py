@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
 from weft.compiler.source.pickled import by_name, find, sent
 from weft.config import settings
@@ -29,18 +29,18 @@ P = ParamSpec("P")
 _LAUNCH = (*OPTIONS, "over", "stream")
 
 
-class Autotuner(Kernel[P]):
+class Autotuner(Kernel[...], Generic[P]):
     """A kernel that is launched by the fastest of several configurations; ``autotune`` makes it."""
 
     tuned = True
 
     def __init__(self, kernel: Kernel[P], rules: Rules) -> None:
         super().__init__(kernel.definition, kernel.bound)
-        self.kernel = kernel
+        self.kernel: Kernel[...] = kernel
         """The kernel without its tuned parameters, to be given these by ``bind``."""
         self.rules = rules
         self._chosen: dict[object, Config] = {}
-        self._bound: dict[Config, Kernel[P]] = {}
+        self._bound: dict[Config, Kernel[...]] = {}
         self._names: list[str] | None = None
         self._lock = threading.RLock()
 
@@ -49,7 +49,7 @@ class Autotuner(Kernel[P]):
         """All configurations."""
         return list(self.rules.space)
 
-    def bind(self, **values: Any) -> Kernel[P]:
+    def bind(self, **values: Any) -> Kernel[...]:
         """The kernel with compile-time parameters given; with tuned ones among them it is tuned no more."""
         bound = self.kernel.bind(**values)
         return bound if self.rules.names & values.keys() else Autotuner(bound, self.rules)

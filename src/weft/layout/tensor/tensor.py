@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from weft.lang import scalars
     from weft.lang.decorators import MemoryLike
+    from weft.lang.memory_types import OfTensor  # pyright: ignore[reportMissingModuleSource]
     from weft.layout.tensor import element_or_part as parts  # pyright: ignore[reportMissingModuleSource]
 
 T = TypeVar("T")
@@ -92,6 +93,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     )
     if TYPE_CHECKING:  # a struct's field takes what a parameter takes
 
+        def __dlpack_device__(self) -> OfTensor[T]: ...  # as `memory_types` asks
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
         def __set__(self, instance: object, value: LayoutTensor[T] | MemoryLike, /) -> None: ...
 
