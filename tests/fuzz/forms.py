@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from tests.fuzz.kinds import BOOL, FLOATS, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import COMPARISONS
-from tests.fuzz.scope import Scope
+from tests.fuzz.scope import Memory, Scope
 
 __all__ = ["CONDITIONS", "SCALARS", "STORES", "VECTORS", "form"]
 
@@ -131,7 +131,17 @@ def form(s: Scope, forms: dict[str, str], kind: Kind, operand: Operand, lanes: i
     """One of the forms for a kind; empty where what it needs is not there."""
     family = "float" if kind.is_float else "int"
     named = "\n".join(forms[name] for name in ("all", family, kind.name) if name in forms)
-    return _filled(s, s.pick(named.splitlines()), kind, operand, lanes)
+    lines = named.splitlines()
+    of_memory = [line for line in lines if "$p" in line]
+    if of_memory and s.chance(3) and _held(s, "", kind, lanes):
+        lines = of_memory
+    return _filled(s, s.pick(lines), kind, operand, lanes)
+
+
+def _held(s: Scope, text: str, kind: Kind, lanes: int) -> list[Memory]:
+    """The memory that a form may name."""
+    found = [m for m in s.memories if m.kind is kind and m.loads and m.size > lanes]
+    return [m for m in found if m.writable] if re.search(r"store\(|scatter\(", text) else found
 
 
 def _filled(s: Scope, text: str, kind: Kind, operand: Operand, lanes: int) -> str:
@@ -140,9 +150,7 @@ def _filled(s: Scope, text: str, kind: Kind, operand: Operand, lanes: int) -> st
     if "*H" in text and lanes < 4:
         return ""
     if "$p" in text:
-        found = [m for m in s.memories if m.kind is kind and m.loads and m.size > lanes]
-        if re.search(r"store\(|scatter\(", text):
-            found = [m for m in found if m.writable]
+        found = _held(s, text, kind, lanes)
         if not found:
             return ""
         m = s.pick(found)

@@ -10,13 +10,14 @@ from tests.fuzz.edges import edges, pictures
 from tests.fuzz.eighths import eighths, kept
 from tests.fuzz.elementary import elementary, nearly
 from tests.fuzz.expressions import condition, expression, index, upto
+from tests.fuzz.groups import GIVEN
 from tests.fuzz.hosts import hosted
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind, bits_of, literal
 from tests.fuzz.launches import Launched, guard, shape
 from tests.fuzz.program import Argument, Program
 from tests.fuzz.records import described, leaves, measured
 from tests.fuzz.scope import Choice, Many, Memory, Record, Scope, Seeded
-from tests.fuzz.statements import Loop, block, own_way, simple
+from tests.fuzz.statements import SIMPLE, Loop, block, own_way, simple
 from tests.fuzz.stores import hold
 from tests.fuzz.together import HELPERS, areas, together
 from tests.fuzz.values import numbers
@@ -44,6 +45,8 @@ def program_of(choice: Choice) -> Program:
     made = shape(s)
     lines = [*constants(s, made.form == "host"), "", *structs(s), *functions(s, made.form == "host")]
     s.kernel = True
+    s.liked = s.pick(SIMPLE), s.pick(SIMPLE)
+    s.given = s.pick(GIVEN)
     arguments = [Argument("n", "scalar", "Int64", [bits_of(INT, _limit(s, made))])]
     s.fixed += [("row", INT), ("n", INT)]
     first = s.chance(2)

@@ -9,11 +9,12 @@ from tests.fuzz.expressions import record as made
 from tests.fuzz.kinds import BOOL, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.scope import Scope
 
-__all__ = ["NOTES", "alone", "grouped", "noted"]
+__all__ = ["GIVEN", "NOTES", "alone", "grouped", "noted"]
 
 NOTES = "ow"
 """An array with an element for each thread, into which goes all that it was given."""
 
+GIVEN = "number told vector items record histogram sort".split()
 ANY = """warp.shuffle_idx({x}, {i}, width={w})
 warp.shuffle_up({x}, {i}, width={w})
 warp.shuffle_down({x}, {i}, width={w})
@@ -28,10 +29,14 @@ warp.sum({x})
 warp.min({x})
 warp.max({x}, width={w})
 warp.reduce({x}, lambda a, b: {f}, width={w})
+warp.reduce({x}, lambda a, b: {f}, width=4, stride={s})
+warp.sum({x}, width={s}, stride=4)
+warp.max({x}, width=2, stride={s})
 block.sum({x})
 block.max({x})
 block.min({x})
 block.reduce({x}, lambda a, b: {f})""".splitlines()
+ITEMS = [f"block.{name}({{x}}, most=256)" for name in ("blocked_to_striped", "striped_to_blocked")]
 NUMBERS = """warp.prefix_sum({x})
 warp.prefix_sum({x}, exclusive=True, width={w})
 block.prefix_sum({x})
@@ -51,6 +56,7 @@ def _filled(s: Scope, form: str, value: str, threads: int) -> str:
         "i": lambda: f"({expression(s, s.pick([INT, KINDS['Int32'], KINDS['UInt8']]), 1)} & 31)",
         "n": lambda: str(s.number(0, 31)),
         "w": lambda: str(s.pick([2, 4, 8, 16, 32, 32, 32])),
+        "s": lambda: str(s.pick([1, 2, 4, 8])),
         "t": lambda: str(s.number(0, threads - 1)),
         "o": lambda: f"({expression(s, INT, 1)} & 1023) % {threads}",
         "f": lambda: s.pick(JOINING),
@@ -69,12 +75,18 @@ def noted(value: str, kind: Kind) -> str:
 
 def grouped(s: Scope, threads: int, indent: str) -> list[str]:
     """A statement that all threads come to, and what they note of it; both are known behind it at the top."""
-    how = s.pick("number number number told vector record histogram sort".split())
+    how = s.given if s.given and s.chance(3) else s.pick([*GIVEN, "number", "number"])
     name, outside = s.fresh("v"), indent == "    "
     records = [r for _, r in s.records if r.form == "struct"]
     if how == "vector" and s.vectors:
         _, kind, lanes = s.pick(s.vectors)
         call = _filled(s, s.pick([*ANY, *SUMS]), vector(s, kind, lanes, 1), threads)
+        if outside:
+            s.vectors.append((name, kind, lanes))
+        return [f"{indent}{name} = {call}", indent + noted(f"{name}[{s.number(0, lanes - 1)}]", kind)]
+    if how == "items":
+        kind, lanes = s.kind(), s.pick([2, 4])
+        call = _filled(s, s.pick(ITEMS), vector(s, kind, lanes, 1), threads)
         if outside:
             s.vectors.append((name, kind, lanes))
         return [f"{indent}{name} = {call}", indent + noted(f"{name}[{s.number(0, lanes - 1)}]", kind)]
@@ -92,6 +104,8 @@ def grouped(s: Scope, threads: int, indent: str) -> list[str]:
     elif how == "sort":
         kind = s.pick([k for k in INTEGERS if k.bits == 8])
         more = s.pick(["", ", descending=True"])
+        if s.chance(2):
+            return _sorted(s, kind, more, indent)
         call = f"block.radix_sort({kind.name}({expression(s, s.kind(), 1)}){more}, most=256)"
     else:
         kind = BOOL if s.chance(10) else s.kind()
@@ -107,6 +121,16 @@ def _kept(s: Scope, kind: Kind, name: str, call: str, indent: str) -> list[str]:
     elif indent == "    ":
         s.names.append((name, kind))
     return [f"{indent}{name} = {call}", indent + noted(name, kind)]
+
+
+def _sorted(s: Scope, kind: Kind, more: str, indent: str) -> list[str]:
+    """Keys in order, and what goes with them."""
+    key, value, other = s.fresh("v"), s.fresh("v"), s.kind()
+    given = f"{kind.name}({expression(s, s.kind(), 1)}), {other.name}({expression(s, other, 1)})"
+    if indent == "    ":
+        s.names += [(key, kind), (value, other)]
+    call = f"block.radix_sort({given}{more}, most=256)"
+    return [f"{indent}{key}, {value} = {call}", indent + noted(key, kind), indent + noted(value, other)]
 
 
 def _histogram(s: Scope, name: str, indent: str) -> list[str]:

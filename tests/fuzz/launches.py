@@ -77,15 +77,21 @@ def _over(s: Scope, sizes: list[int]) -> Launched:
 
 def _block(s: Scope) -> Launched:
     """Blocks in a row, of threads in a row or in a rectangle."""
-    blocks, threads = s.number(1, 2), s.pick([1, 3, 8, 16, 20, 32, *MANY])
-    if s.chance(3):
+    blocks, threads = s.number(1, 2), s.pick([1, 3, 8, 16, 20, 32, 32, 64, 64, 128, *MANY])
+    more: dict[str, Any] = {}
+    if s.chance(4):  # blocks that wait for each other
+        threads, size = s.pick([1, 8, 20, 32, 32, 33, 64, 64, 96]), s.pick([2, 2, 4])
+        grid = s.chance(3)
+        more = {"cooperative": True} if grid else {"cluster_dim": [size]}
+        blocks = s.number(2, 4) if grid else size * s.pick([1, 1, 2])
+    if not more and s.chance(3):
         width, height = s.pick([1, 4, 8, 17, 32]), s.number(1, 5)
         own = f"thread_idx.y * {width} + thread_idx.x"
-        launch = {"grid_dim": [blocks], "block_dim": [width, height]}
+        launch = {"grid_dim": [blocks], "block_dim": [width, height], **more}
         threads = width * height
         where = f"block_idx.x * {threads} + {own}"
     else:
-        where, launch = "global_idx.x", {"grid_dim": [blocks], "block_dim": [threads]}
+        where, launch = "global_idx.x", {"grid_dim": [blocks], "block_dim": [threads], **more}
     return Launched(launch, where, blocks * threads, [], "block", threads > 32)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import copy
 import dataclasses
 import enum
 import functools
@@ -25,11 +24,12 @@ from tests.fuzz.chances import CHANCES
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
 from tests.fuzz.lanes import SIMD, Vector, VectorType, iota
 from tests.fuzz.mathematics import BIT, MATH
-from tests.fuzz.meetings import WARP, Meeting, met
+from tests.fuzz.meetings import WARP, Meeting
 from tests.fuzz.memories import Array, Atomic, Layout, Place, Pointer, Records, RowType, Table, Tensor, put
 from tests.fuzz.program import Argument, Program, model_text
 from tests.fuzz.records import built, flattened
 from tests.fuzz.scalars import Number, ScalarType, as_kind, number_of
+from tests.fuzz.turns import copied, run_together
 
 __all__ = ["Outcome", "run_model"]
 
@@ -105,11 +105,6 @@ def _power(x: Any, n: Any) -> Any:
 
 def _apart(f: Callable[[], Any]) -> Any:
     return f()
-
-
-def _copied(x: Any) -> Any:
-    """A copy: lanes change, other values of several parts do not."""
-    return copy.copy(x) if isinstance(x, Vector) else x
 
 
 def _part(whole: Any, index: Any, op: str, value: Any) -> Any:
@@ -274,14 +269,39 @@ class Machine:
 
     def __init__(self) -> None:
         self.ids = {
-            n: SimpleNamespace() for n in "thread_idx block_idx block_dim grid_dim global_idx".split()
+            n: SimpleNamespace()
+            for n in "thread_idx block_idx block_dim grid_dim global_idx cluster_idx block_id_in_cluster "
+            "cluster_dim".split()
         }
         self.shared: dict[Any, Array] = {}
+        """Of the running thread's block."""
+        self.shares: dict[tuple[int, int, int], dict[Any, Array]] = {}
+        """Of all blocks that run at once."""
+        self.cluster = 1
         self.printed: list[str] = []
 
     def place(self, name: str, x: int, y: int, z: int) -> None:
         at = self.ids[name]
         at.x, at.y, at.z = Number(INT, x), Number(INT, y), Number(INT, z)
+
+    def enter(self, block: tuple[int, int, int]) -> None:
+        """Be in a block."""
+        self.place("block_idx", *block)
+        self.place("cluster_idx", block[0] // self.cluster, block[1], block[2])
+        self.place("block_id_in_cluster", block[0] % self.cluster, 0, 0)
+        self.shared = self.shares.setdefault(block, {})
+
+    def rank(self) -> Number:
+        return self.ids["block_id_in_cluster"].x
+
+    def mapped(self, memory: Any, rank: Any) -> Any:
+        """The same shared memory of another block of the cluster."""
+        own = memory.ptr if isinstance(memory, Tensor) else memory
+        key = next(key for key, array in self.shared.items() if array is own.array)
+        at = self.ids["block_idx"]
+        other = int(at.x) // self.cluster * self.cluster + int(rank), int(at.y), int(at.z)
+        found = Pointer(self.shares[other][key], own.at)
+        return Tensor(found, memory.modes) if isinstance(memory, Tensor) else found
 
     def _number(self) -> int:
         """The thread's in its block."""
@@ -327,6 +347,9 @@ class Machine:
             "print": self.show,
             "stack_allocation": self.memory,
             "dynamic_shared_memory": self.dynamic,
+            "block_rank_in_cluster": self.rank,
+            "map_shared_rank": self.mapped,
+            "cluster_arrive": lambda: None,
             "AddressSpace": SimpleNamespace(SHARED="shared", LOCAL="local"),
             "_times": operator.mul,
             "_power": _power,
@@ -347,7 +370,7 @@ class Machine:
             "TypeVar": TypeVar,
             "Integer": None,
             "Floating": None,
-            "copy": SimpleNamespace(copy=_copied, deepcopy=_copied),
+            "copy": SimpleNamespace(copy=copied, deepcopy=copied),
             "dataclasses": dataclasses,
             "enum": enum,
             "iota": iota,
@@ -398,55 +421,6 @@ def _extents(given: Any) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _run_block(kernel: Any, args: dict[str, Any], threads: list[Callable[[], None]]) -> bool:
-    """Whether a thread failed."""
-    failed = False
-    started: list[Any] = []
-    comes: dict[int, Any] = {}
-    """What each thread waits for: its warp, its block, or None, which is a barrier."""
-
-    def go(n: int, given: Any) -> None:
-        nonlocal failed
-        threads[n]()
-        comes.pop(n, None)
-        try:
-            comes[n] = started[n].send(given)
-        except StopIteration:
-            pass
-        except AssertionError:
-            failed = True
-
-    for n, place in enumerate(threads):
-        place()
-        started.append(None)
-        try:
-            made = kernel(**{name: _copied(value) for name, value in args.items()})
-        except AssertionError:
-            failed = True
-            continue
-        if inspect.isgenerator(made):
-            started[n] = made
-            go(n, None)
-    while comes:
-        for members, found in _meetings(comes, len(threads)):
-            for n, given in zip(members, found, strict=True):
-                go(n, given)
-    return failed
-
-
-def _meetings(comes: dict[int, Any], count: int) -> list[tuple[list[int], list[Any]]]:
-    """Those who go on, with what they are given: warps that are complete, or else the block."""
-    warps = [list(range(n, n + WARP)) for n in range(0, count, WARP)]
-    there = [w for w in warps if all(isinstance(c := comes.get(n), Meeting) and c.room == "warp" for n in w)]
-    if there:
-        return [(members, met([comes[n] for n in members])) for members in there]
-    members = sorted(comes)
-    assert len(members) == count, "some threads wait, and others have ended"
-    if all(comes[n] is None for n in members):
-        return [(members, [None] * len(members))]
-    return [(members, met([comes[n] for n in members]))]
-
-
 def _blocks(machine: Machine, launch: dict[str, Any]) -> Iterator[list[Callable[[], None]]]:
     """For every block, what makes each of its threads the running one."""
     if "over" in launch:
@@ -455,10 +429,12 @@ def _blocks(machine: Machine, launch: dict[str, Any]) -> Iterator[list[Callable[
         (x, y, z), block = _extents(launch["grid_dim"]), _extents(launch["block_dim"])
     machine.place("block_dim", *block)
     machine.place("grid_dim", x, y, z)
+    machine.cluster = _extents(launch.get("cluster_dim", [1]))[0]
+    machine.place("cluster_dim", machine.cluster, 1, 1)
 
     def placed(b: tuple[int, int, int], t: tuple[int, int, int]) -> Callable[[], None]:
         def place() -> None:
-            machine.place("block_idx", *b)
+            machine.enter(b)
             machine.place("thread_idx", *t)
             machine.place("global_idx", *(n * size + m for n, size, m in zip(b, block, t, strict=True)))
 
@@ -489,9 +465,11 @@ def run_model(program: Program) -> Outcome:
         for kernel in map(scope.__getitem__, names):
             if failed:
                 break
-            for threads in _blocks(machine, program.launch):
-                machine.shared.clear()
-                failed |= _run_block(kernel, args, threads)
+            blocks = list(_blocks(machine, program.launch))
+            size = len(blocks) if program.launch.get("cooperative") else machine.cluster
+            for n in range(0, len(blocks), size):
+                machine.shares.clear()
+                failed |= run_together(kernel, args, blocks[n : n + size])
     found = [_left(a, arrays[a.name]) for a in program.arguments if a.memory]
     return Outcome(
         {name: array for part in found for name, array in part.items()}, sorted(machine.printed), failed

@@ -64,17 +64,17 @@ def _shuffle(source: Callable[[int, int, int], int]) -> Callable[..., list[Any]]
     return rule
 
 
-def _reduce(values: list[Any], functions: list[Any], width: int = WARP) -> list[Any]:
-    step = 1
-    while step < width:
+def _reduce(values: list[Any], functions: list[Any], width: int = WARP, stride: int = 1) -> list[Any]:
+    step = stride
+    while step < width * stride:
         values = [functions[lane](values[lane], values[lane ^ step]) for lane in range(WARP)]
         step *= 2
     return values
 
 
 def _reducing(function: Callable[[Any, Any], Any]) -> Callable[..., list[Any]]:
-    def rule(values: list[Any], width: int = WARP) -> list[Any]:
-        return _reduce(values, [function] * WARP, width)
+    def rule(values: list[Any], width: int = WARP, stride: int = 1) -> list[Any]:
+        return _reduce(values, [function] * WARP, width, stride)
 
     return rule
 
@@ -183,8 +183,21 @@ def _histogram(numbers: list[Any], bins: int) -> list[Any]:
     return [counts] * len(numbers)
 
 
-def _sorted(keys: list[Any], descending: bool = False, most: int = 0) -> list[Any]:
-    return [Number(keys[0].kind, n) for n in sorted((key.value for key in keys), reverse=descending)]
+def _sorted(keys: list[Any], values: Any = None, descending: bool = False, most: int = 0) -> list[Any]:
+    """Equal keys stay in order, also where the least comes last."""
+    order = sorted(range(len(keys)), key=lambda n: keys[n].value, reverse=descending)
+    return [keys[n] if values is None else (keys[n], values[n]) for n in order]
+
+
+def _striped(items: list[Any], most: int = 0) -> list[Any]:
+    every, count = [lane for one in items for lane in one.lanes], len(items)
+    return [Vector(items[0].kind, every[n::count]) for n in range(count)]
+
+
+def _blocked(items: list[Any], most: int = 0) -> list[Any]:
+    every = [one.lanes[n] for n in range(len(items[0])) for one in items]
+    size = len(items[0])
+    return [Vector(items[0].kind, every[n * size : n * size + size]) for n in range(len(items))]
 
 
 _OF_BLOCKS: dict[str, Callable[..., list[Any]]] = {
@@ -200,4 +213,6 @@ _OF_BLOCKS: dict[str, Callable[..., list[Any]]] = {
     "all": _same(BOOL, all),
     "histogram": _histogram,
     "radix_sort": _sorted,
+    "blocked_to_striped": _striped,
+    "striped_to_blocked": _blocked,
 }

@@ -274,9 +274,7 @@ class Tensor:
         return [sum(cast("Any", s)) if self.there and None not in s else None for s in steps]
 
     def __getitem__(self, index: Any) -> Any:
-        parts = _parts(index)
-        if parts[-1] is ...:
-            parts = (*parts[:-1], *[slice(None)] * (len(self.modes) - len(parts) + 1))
+        parts = self._all_parts(index)
         if any(isinstance(part, slice) for part in parts):
             return self._sliced(parts)
         found = [
@@ -285,7 +283,16 @@ class Tensor:
         ]
         return found[0] if len(found) == 1 else Vector(self.ptr.array.kind, found)
 
+    def _all_parts(self, index: Any) -> tuple[Any, ...]:
+        parts = _parts(index)
+        known = parts[:-1] if parts[-1] is ... else parts
+        return (*known, *[slice(None)] * (len(self.modes) - len(known)))
+
     def __setitem__(self, index: Any, value: Any) -> None:
+        parts = self._all_parts(index)
+        if any(isinstance(part, slice) for part in parts):
+            self._sliced(parts).assign(value)
+            return
         for n, at in enumerate(self._lanes(index)):
             if at is not None:
                 self.ptr[at] = value.lanes[n] if isinstance(value, Vector) else value
@@ -302,6 +309,35 @@ class Tensor:
                 at, there = at + (step or 0), there and step is not None
         return Tensor(self.ptr + at, kept, self.default, there)
 
+    def _places(self) -> list[tuple[int, ...]]:
+        return list(itertools.product(*(range(len(mode)) for mode in self.modes)))
+
+    def assign(self, value: Any, change: Callable[[Any, Any], Any] = lambda _, new: new) -> Tensor:
+        """Copy what is broadcast to this, all of which is read before anything is written."""
+        found: list[Any] = []
+        for place in self._places():
+            if isinstance(value, Tensor):
+                near = place[len(place) - len(value.modes) :]
+                near = tuple(0 if len(m) == 1 else n for n, m in zip(near, value.modes, strict=True))
+                found.append(change(self[place], value[near]))
+            else:
+                found.append(change(self[place], value))
+        for place, new in zip(self._places(), found, strict=True):
+            self[place] = new
+        return self
+
+    def __iadd__(self, value: Any) -> Tensor:
+        return self.assign(value, operator.add)
+
+    def __isub__(self, value: Any) -> Tensor:
+        return self.assign(value, operator.sub)
+
+    def copy_from(self, other: Tensor) -> None:
+        self.assign(other)
+
+    def transpose(self) -> Tensor:
+        return self._part(self.modes[::-1])
+
     def __iter__(self) -> Iterator[Any]:
         return (self[n] if len(self.modes) == 1 else self[n, ...] for n in range(int(self.dim(0))))
 
@@ -314,7 +350,7 @@ class Tensor:
         return self.ptr + at
 
     def fill(self, value: Any) -> None:
-        for index in itertools.product(*(range(len(mode)) for mode in self.modes)):
+        for index in self._places():
             self[index] = value
 
     @property

@@ -96,6 +96,9 @@ from weft.algorithm import elementwise, map, map_reduce, parallelize, reduce, sc
 from weft.atomic import Atomic
 from weft.complex import ComplexFloat16, ComplexFloat32, ComplexFloat64
 from weft.gpu import barrier, block, block_dim, block_idx, global_idx, grid_dim, thread_idx, warp
+from weft.gpu import block_id_in_cluster, block_rank_in_cluster, cluster_arrive, cluster_dim, cluster_idx
+from weft.gpu import cluster_sync, cluster_wait, grid_sync, map_shared_rank
+from weft.gpu.sync import named_barrier, named_barrier_arrive
 from weft.lang import no_contraction
 from weft.layout import Layout, LayoutTensor
 from weft.linalg import Matrix, Quaternion, Vector, cross, determinant, dot, inverse, norm, trace, transpose
@@ -184,10 +187,21 @@ def _bracketed(text: str) -> str:
     )
 
 
+_MEETINGS = {
+    "barrier": "",
+    "cluster_sync": "all",
+    "cluster_wait": "all",
+    "grid_sync": "all",
+    "named_barrier": "named",
+    "named_barrier_arrive": "named",
+}
+"""Where threads wait, or say that they are there: the room, none for a block's own barrier."""
+
+
 def _waits(tree: ast.AST, waiting: set[str]) -> bool:
     """Whether threads wait there: at a barrier, in a function that does, for their warp or block."""
     calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
-    return any((isinstance(f, ast.Name) and f.id in {"barrier", *waiting}) or _room(f) for f in calls)
+    return any((isinstance(f, ast.Name) and f.id in {*_MEETINGS, *waiting}) or _room(f) for f in calls)
 
 
 def _room(called: ast.expr) -> str:
@@ -241,6 +255,9 @@ class _ForModel(ast.NodeTransformer):
             names = [ast.Constant(room), ast.Constant(cast("ast.Attribute", node.func).attr)]
             return ast.Yield(ast.Call(ast.Name("_Meeting", ast.Load()), [*names, *node.args], node.keywords))
         if isinstance(node.func, ast.Name):
+            if room := _MEETINGS.get(node.func.id):
+                names = [ast.Constant(room), ast.Constant(node.func.id)]
+                return ast.Yield(_call("_Meeting", [*names, *node.args]))
             if node.func.id == "barrier":
                 return ast.Yield(None)
             if node.func.id in self.waiting:

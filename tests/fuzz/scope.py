@@ -185,6 +185,10 @@ class Scope:
     count: int = 0
     budget: int = 24
     favourites: list[Kind] = field(default_factory=list[Kind])
+    liked: tuple[str, ...] = ()
+    """Forms of statements that this program has more of, as in A. Groce et al., Swarm testing (2012)."""
+    given: str = ""
+    """Likewise, of what threads of a group give each other."""
 
     def pick(self, items: Sequence[T]) -> T:
         return self.choice.pick(items)

@@ -13,8 +13,9 @@ from tests.fuzz.optionals import optional
 from tests.fuzz.scope import Function, Memory, Scope
 from tests.fuzz.sequences import generator
 from tests.fuzz.stores import atomic, local, pointer, store
+from tests.fuzz.views import views
 
-__all__ = ["Loop", "assigned", "block", "own_way", "simple"]
+__all__ = ["SIMPLE", "Loop", "assigned", "block", "own_way", "simple"]
 
 ITEMS = ["unroll(range(3))", "(0, 1, 2)", "[3, 1, 2, 0]", "unroll([2, 0, 1])", "unroll(range(4, 0, -2))"]
 BOUNDS = [
@@ -60,6 +61,8 @@ def block(s: Scope, indent: str, depth: int, loop: Loop | None, literals: bool =
 def simple(s: Scope, indent: str) -> list[str]:
     """An assignment, a store, or a print."""
     forms = [*_SIMPLE, "new", "old", "record", "store", "algebra", "algebra"]
+    if s.liked and s.chance(2):
+        forms = s.liked
     return _SIMPLE[s.pick(forms)](s, indent) or _new(s, indent)
 
 
@@ -331,6 +334,7 @@ _SIMPLE = {
     "algebra": _algebra,
     "store": store,
     "local": local,
+    "views": views,
     "pointer": pointer,
     "weak": _weak,
     "list": listed,
@@ -341,6 +345,9 @@ _SIMPLE = {
     "mapped": mapped,
     "optional": optional,
 }
+
+
+SIMPLE = [*_SIMPLE]
 
 
 def statement(s: Scope, indent: str, depth: int, loop: Loop | None) -> tuple[list[str], bool]:

@@ -15,11 +15,11 @@ def store(s: Scope, indent: str) -> list[str]:
     found = [m for m in s.memories if m.writable]
     if not found:
         return []
-    m = s.pick(found)
+    wide = [m for m in found if m.loads and m.size >= 8]
+    m = s.pick(wide if wide and s.chance(3) else found)
     place = m.form.format(index(s, m.size))
     if m.loads and m.size >= 8 and s.chance(2):
-        found = form(s, STORES, m.kind, operand(s, 1), s.pick([2, 4]))
-        return [indent + found] if found else []
+        return _strewn(s, m.kind, indent)
     if m.loads and s.chance(4):
         lanes = s.pick([n for n in (2, 4, 8) if n <= m.size])
         return [
@@ -28,6 +28,12 @@ def store(s: Scope, indent: str) -> list[str]:
     if m.kind is not BOOL and s.chance(3):
         return [f"{indent}{place} += {expression(s, m.kind, literals=True)}"]
     return [f"{indent}{place} = {expression(s, m.kind, literals=True)}"]
+
+
+def _strewn(s: Scope, kind: Kind, indent: str) -> list[str]:
+    """Lanes stored here and there, or some of them."""
+    found = form(s, STORES, kind, operand(s, 1), s.pick([2, 4]))
+    return [indent + found] if found else []
 
 
 def hold(s: Scope, at: str, record: Record, size: int, writable: bool) -> None:
@@ -56,7 +62,7 @@ def local(s: Scope, indent: str) -> list[str]:
     kinds = [r for r in s.types if r.form == "struct"]
     if kinds and s.chance(3):
         return _structs(s, s.pick(kinds), indent)
-    kind, name, size = s.kind(), s.fresh("m"), s.pick([2, 4, 8])
+    kind, name, size = s.kind(), s.fresh("m"), s.pick([2, 4, 8, 8])
     form, fill = s.number(0, 2), expression(s, kind, 1, literals=True)
     if form == 0:
         s.memories.append(Memory(f"{name}[{{0}}]", kind, size, True, f"{name}.ptr"))
@@ -78,7 +84,7 @@ def local(s: Scope, indent: str) -> list[str]:
     ]
     lines.append(f"{indent}    {name}[{counter}] = {fill}")
     s.memories.append(Memory(f"{name}[{{0}}]", kind, size, True, name))
-    return lines
+    return [*lines, *(_strewn(s, kind, indent) if size == 8 and s.chance(2) else [])]
 
 
 def pointer(s: Scope, indent: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tests.fuzz.across import among_blocks, among_grid, named
 from tests.fuzz.apart import ROUND, Ways, apart, decided, some_end
 from tests.fuzz.expressions import condition, expression, index
 from tests.fuzz.expressions import record as made_of
@@ -47,6 +48,10 @@ class _Team:
     shared: list[tuple[str, Kind]] = field(default_factory=list[tuple[str, Kind]])
     counter: tuple[str, Kind, str] | None = None
     records: list[tuple[str, Record]] = field(default_factory=list[tuple[str, Record]])
+    cluster: int = 1
+    """Blocks of a cluster."""
+    grid: bool = False
+    """Whether all blocks of the grid may wait for each other."""
     ways: Ways | None = None
     """What each warp decided, where blocks are whole warps."""
 
@@ -69,6 +74,8 @@ def together(s: Scope, made: Launched, areas: list[tuple[str, Kind, int]]) -> li
     own = made.where.partition(" + ")[2] if len(threads) > 1 else "thread_idx.x"
     size = made.count // made.launch["grid_dim"][0]
     team, out = _Team(alike, size, own, areas), list[str]()
+    team.cluster = made.launch.get("cluster_dim", [1])[0]
+    team.grid = "cooperative" in made.launch
     if len(threads) > 1 or s.chance(3):
         out, team.own = [f"    own = {own}"], "own"
     for _ in range(s.number(1, 2)):
@@ -133,7 +140,11 @@ def _counter(s: Scope, team: _Team) -> list[str]:
 
 def _phase(s: Scope, team: _Team, indent: str, depth: int) -> list[str]:
     forms = "own own exchange exchange count if for while strided strided rounds fold scan"
-    more = " group group group apart apart apart apart decide" if team.ways is not None else ""
+    more = " group group group group group apart apart apart apart decide" if team.ways is not None else ""
+    if team.cluster > 1 or team.grid:  # where races are not looked for beside named barriers
+        more += " cluster" * 6 * (team.cluster > 1) + " grid" * 4 * team.grid
+    elif team.ways is not None and team.threads >= 64:
+        more += " named" * 3
     form = s.pick((forms + more).split())
     inner = indent + "    "
     if form == "count" and team.counter is not None:
@@ -306,7 +317,23 @@ def _decide(s: Scope, team: _Team, indent: str) -> list[str]:
     return decided(s, team.ways, indent) if indent == "    " else _apart(s, team, indent)
 
 
+def _cluster(s: Scope, team: _Team, indent: str) -> list[str]:
+    given = team.alike, team.cluster, team.threads, team.own, team.shared
+    return among_blocks(s, *given, lambda kind: _target(s, kind, indent), indent)
+
+
+def _grid(s: Scope, team: _Team, indent: str) -> list[str]:
+    return among_grid(s, team.own, team.areas[1], lambda kind: _target(s, kind, indent), indent)
+
+
+def _named(s: Scope, team: _Team, indent: str) -> list[str]:
+    return named(s, team.own, team.threads, team.shared, indent)
+
+
 _TOGETHER = {
+    "cluster": _cluster,
+    "grid": _grid,
+    "named": _named,
     "group": _group,
     "apart": _apart,
     "decide": _decide,

@@ -218,6 +218,18 @@ def test_items_of_threads_are_rearranged(launch: Launch, count: int, shape: Any)
     np.testing.assert_array_equal(found[2], x)
 
 
+@kernel
+def rearranges_lanes(x: Pointer[Int32], striped: Pointer[Int32]):
+    thread = thread_idx.x
+    striped.store(thread * 4, block.blocked_to_striped(x.load(thread * 4, width=4), most=64))
+
+
+def test_lanes_of_threads_are_rearranged(launch: Launch) -> None:
+    x = data(np.int32, 4 * 64)
+    _, found = launch(rearranges_lanes, x, np.zeros_like(x), grid_dim=1, block_dim=64)
+    np.testing.assert_array_equal(found.reshape(64, 4), x.reshape(4, 64).T)
+
+
 def test_the_interpreter_gives_the_same_bits(cpu: DeviceContext) -> None:
     found: list[Any] = []
     for ctx in (cpu, DeviceContext(api="interpreter")):

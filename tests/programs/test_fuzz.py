@@ -103,6 +103,57 @@ def test_the_model_meets_in_warps_and_blocks() -> None:
     assert written(body, {"grid_dim": [1], "block_dim": [64]}) == [17, 2016, 210, 17]
 
 
+FORMS = """map_shared_rank( cluster_sync() cluster_wait() grid_sync() named_barrier( named_barrier_arrive(
+stride=4 blocked_to_striped( striped_to_blocked( radix_sort( .transpose() .copy_from( .tile[ .distribute[
+.vectorize[ .tiles( .gather( .scatter( strided_load( strided_store( mask= .interleave( .join( .slice( .select(
+Float8_e4m3fn Float8_e5m2 Float16 BFloat16 saturating_cast bitcast random. bit. match enum. NamedTuple
+dataclass __post_init__ .register Generic TypeVar depth= lambda nonlocal unroll( compare_exchange
+Atomic.fetch_ TABLE elementwise( map( map_reduce( parallelize( reduce( scan( sort( vectorize( Matrix Quaternion
+Complex warp.shuffle warp.ballot( block.histogram( print( assert break continue := while for default= SoA over"""
+
+
+def test_each_form_is_made() -> None:
+    programs = [generate(seed) for seed in range(1000)]
+    texts = "\n".join(
+        f"{p.text}\n{p.launch} {['SoA' for a in p.arguments if a.form == 'soa']}" for p in programs
+    )
+    assert not [form for form in FORMS.split() if form not in texts]
+
+
+def test_the_model_meets_across_blocks() -> None:
+    body = "own = thread_idx.x\ns = stack_allocation(Int64, 1, address_space=AddressSpace.SHARED)\n"
+    body += "s[0] = block_idx.x + 5\ncluster_sync()\n"
+    body += "out[block_idx.x] = map_shared_rank(s, block_rank_in_cluster() ^ 1)[0]\ncluster_sync()"
+    two = {"grid_dim": [4], "block_dim": [1], "cluster_dim": [2]}
+    assert written(body, two) == [6, 5, 8, 7]
+    body = "out[block_idx.x] = block_idx.x * 3\ngrid_sync()\nx = out[(block_idx.x + 1) % 4]\ngrid_sync()\n"
+    assert written(
+        f"{body}out[block_idx.x] = x", {"grid_dim": [4], "block_dim": [1], "cooperative": True}
+    ) == [*(3, 6, 9, 0)]
+
+
+def test_the_model_waits_at_named_barriers() -> None:
+    body = "own = thread_idx.x\ns = stack_allocation(Int64, 64, address_space=AddressSpace.SHARED)\n"
+    body += (
+        "if own >= 32:\n    s[own] = own\n    named_barrier_arrive(3, 64)\nelse:\n    named_barrier(3, 64)\n"
+    )
+    body += "    if own < 4:\n        out[own] = s[own + 32]"
+    launch = {"grid_dim": [1], "block_dim": [64]}
+    assert written(body, launch) == [32, 33, 34, 35]
+    with pytest.raises(AssertionError, match="wait"):  # more are said to come than do
+        written(body.replace("(3, 64)", "(3, 96)"), launch)
+
+
+def test_the_model_copies_views_as_numpy_does() -> None:
+    body = "t = stack_allocation(Int64, Layout.row_major(2, 2))\nfor i in range(4):\n"
+    body += "    t[i // 2, i % 2] = i + 1\n"
+    body += "t[:] = t.transpose()\nt[1:] += t[:1]\nfor i in range(4):\n    out[i] = t[i // 2, i % 2]"
+    x = np.array([[1, 2], [3, 4]])
+    x[:] = x.T
+    x[1:] += x[:1]
+    assert written(body, {"over": [1]}) == x.reshape(-1).tolist()
+
+
 def test_a_program_is_its_seed() -> None:
     assert generate(7).to_json() == generate(7).to_json() != generate(8).to_json()
     assert Program.from_json(generate(7).to_json()) == generate(7)

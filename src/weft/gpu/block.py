@@ -322,8 +322,8 @@ def _rearranged(items: Any, *, striped: Comptime[bool], most: Comptime[int]) -> 
     thread, threads = block_thread(), block_threads()
     near = [_spread(thread * count + n, count) for n in range(count)]
     far = [_spread(n * threads + thread, count) for n in range(count)]
-    for place, item in zip(near if striped else far, items, strict=True):
-        places[place] = item
+    for n, place in enumerate(near if striped else far):
+        places[place] = items[n]
     barrier()
     found = _type_of(items)(*[places[place] for place in (far if striped else near)])
     barrier()
