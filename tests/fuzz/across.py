@@ -31,21 +31,22 @@ def among_blocks(
     s: Scope, alike: Scope, blocks: int, threads: int, own: str, shared: Shared, target: Target, indent: str
 ) -> list[str]:
     """Shared memory of another block is read or written, between two meetings of the cluster."""
-    (name, kind), found, place = s.pick(shared), "", s.fresh("p")
+    (name, kind), place = s.pick(shared), s.fresh("p")
     shifted = s.pick(["(block_rank_in_cluster() + {0}) % cluster_dim.x", "block_rank_in_cluster() ^ {1}"])
     shifted = shifted.format(s.number(1, blocks), s.number(1, blocks - 1))
     at = f"({own} + {s.number(0, 40)}) % {threads}"
     if s.chance(2):
         change = f"{place}[{at}] = {expression(s, kind, 1, literals=True)}"
+        seen = f"{name}[{own}]"
     else:
-        found = target(kind)
+        found = seen = target(kind)
         anyone = f"{expression(s, KINDS['Int32'], 1)} & {blocks - 1}"
         shifted = s.pick(
             [shifted, anyone, f"block_id_in_cluster.x ^ {blocks - 1}", str(s.number(0, blocks - 1))]
         )
         change = f"{found} = {place}[{at}]"
     lines = [f"{indent}{place} = map_shared_rank({name}, {shifted})", indent + change]
-    return [*_met(s, alike, indent), *lines, *_met(s, alike, indent)]
+    return [*_met(s, alike, indent), *lines, *_met(s, alike, indent), indent + noted(seen, kind)]
 
 
 def among_grid(s: Scope, own: str, area: tuple[str, Kind, int], target: Target, indent: str) -> list[str]:
@@ -53,7 +54,10 @@ def among_grid(s: Scope, own: str, area: tuple[str, Kind, int], target: Target, 
     text, kind, size = area
     other = f"(block_idx.x + {s.number(0, 3)}) % grid_dim.x"
     read = text.replace("block_idx.x", f"({other})") + f"({own} + {s.number(0, 40)}) % {size}]"
-    return [f"{indent}grid_sync()", f"{indent}{target(kind)} = {read}", f"{indent}grid_sync()"]
+    first = f"{indent}    {text}{own}] = {expression(s, kind, 1, literals=True)}"
+    found = target(kind)
+    lines = [f"{indent}grid_sync()", f"{indent}{found} = {read}", f"{indent}grid_sync()"]
+    return [f"{indent}if {own} < {size}:", first, *lines, indent + noted(found, kind)]
 
 
 def named(s: Scope, own: str, threads: int, shared: Shared, indent: str) -> list[str]:

@@ -17,7 +17,7 @@ from tests.fuzz.launches import Launched, guard, shape
 from tests.fuzz.program import Argument, Program
 from tests.fuzz.records import described, leaves, measured
 from tests.fuzz.scope import Choice, Many, Memory, Record, Scope, Seeded
-from tests.fuzz.statements import SIMPLE, Loop, block, own_way, simple
+from tests.fuzz.statements import LIKED, Loop, block, own_way, simple
 from tests.fuzz.stores import hold
 from tests.fuzz.together import HELPERS, areas, together
 from tests.fuzz.values import numbers
@@ -45,7 +45,7 @@ def program_of(choice: Choice) -> Program:
     made = shape(s)
     lines = [*constants(s, made.form == "host"), "", *structs(s), *functions(s, made.form == "host")]
     s.kernel = True
-    s.liked = s.pick(SIMPLE), s.pick(SIMPLE)
+    s.liked = s.pick(LIKED), s.pick(LIKED)
     s.given = s.pick(GIVEN)
     arguments = [Argument("n", "scalar", "Int64", [bits_of(INT, _limit(s, made))])]
     s.fixed += [("row", INT), ("n", INT)]

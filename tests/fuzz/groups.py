@@ -75,7 +75,7 @@ def noted(value: str, kind: Kind) -> str:
 
 def grouped(s: Scope, threads: int, indent: str) -> list[str]:
     """A statement that all threads come to, and what they note of it; both are known behind it at the top."""
-    how = s.given if s.given and s.chance(3) else s.pick([*GIVEN, "number", "number"])
+    how = s.given if s.given and s.chance(2) else s.pick([*GIVEN, "number", "number"])
     name, outside = s.fresh("v"), indent == "    "
     records = [r for _, r in s.records if r.form == "struct"]
     if how == "vector" and s.vectors:

@@ -32,7 +32,9 @@ class Launched:
 
 def shape(s: Scope) -> Launched:
     """A launch."""
-    form = s.pick("flat flat flat wide two three over over2 over3 block block block edge edge host".split())
+    form = s.pick(
+        "flat flat flat wide two three over over2 over3 block block block block block edge edge host".split()
+    )
     if form == "host":
         sizes = s.pick([[1], [7], [40], [100], [5, 8], [3, 2, 4]])
         where = "at_0"

@@ -15,7 +15,7 @@ from tests.fuzz.sequences import generator
 from tests.fuzz.stores import atomic, local, pointer, store
 from tests.fuzz.views import views
 
-__all__ = ["SIMPLE", "Loop", "assigned", "block", "own_way", "simple"]
+__all__ = ["LIKED", "Loop", "assigned", "block", "own_way", "simple"]
 
 ITEMS = ["unroll(range(3))", "(0, 1, 2)", "[3, 1, 2, 0]", "unroll([2, 0, 1])", "unroll(range(4, 0, -2))"]
 BOUNDS = [
@@ -347,7 +347,8 @@ _SIMPLE = {
 }
 
 
-SIMPLE = [*_SIMPLE]
+LIKED = "views views vector vector store store local local pointer list parts define atomic mapped".split()
+"""Forms of which a program may have many."""
 
 
 def statement(s: Scope, indent: str, depth: int, loop: Loop | None) -> tuple[list[str], bool]:

@@ -62,7 +62,8 @@ def areas(s: Scope, made: Launched, arguments: list[Argument]) -> list[tuple[str
     read, written = s.pick(s.favourites), s.pick(s.favourites)
     arguments.append(Argument("b", "pointer", read.name, numbers(s, read, size)))
     arguments.append(Argument("os", "pointer", written.name, numbers(s, written, size * blocks)))
-    if made.count // blocks % WARP == 0:
+    meets = "cluster_dim" in made.launch or "cooperative" in made.launch
+    if meets or made.count // blocks % WARP == 0:
         arguments.append(Argument(NOTES, "pointer", "Int64", numbers(s, INT, made.count)))
     return [("b[", read, size), (f"os[block_idx.x * {size} + ", written, size)]
 

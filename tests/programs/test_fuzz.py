@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def test_first_programs(way: str) -> None:
 OUT = Argument("out", "pointer", "Int64", [0] * 4)
 
 
-def written(body: str, launch: dict[str, list[int]]) -> list[int]:
+def written(body: str, launch: dict[str, Any]) -> list[int]:
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     program = Program(f"@kernel\ndef program(out: Pointer[Int64]):\n{lines}", [OUT], launch)
     return run_model(program).arrays["out"].tolist()
@@ -104,12 +105,13 @@ def test_the_model_meets_in_warps_and_blocks() -> None:
 
 
 FORMS = """map_shared_rank( cluster_sync() cluster_wait() grid_sync() named_barrier( named_barrier_arrive(
-stride=4 blocked_to_striped( striped_to_blocked( radix_sort( .transpose() .copy_from( .tile[ .distribute[
-.vectorize[ .tiles( .gather( .scatter( strided_load( strided_store( mask= .interleave( .join( .slice( .select(
-Float8_e4m3fn Float8_e5m2 Float16 BFloat16 saturating_cast bitcast random. bit. match enum. NamedTuple
-dataclass __post_init__ .register Generic TypeVar depth= lambda nonlocal unroll( compare_exchange
-Atomic.fetch_ TABLE elementwise( map( map_reduce( parallelize( reduce( scan( sort( vectorize( Matrix Quaternion
-Complex warp.shuffle warp.ballot( block.histogram( print( assert break continue := while for default= SoA over"""
+stride=4 blocked_to_striped( striped_to_blocked( radix_sort( .transpose() .copy_from( .tile[
+.distribute[ .vectorize[ .tiles( .gather( .scatter( strided_load( strided_store( mask= .interleave(
+.join( .slice( .select( Float8_e4m3fn Float8_e5m2 Float16 BFloat16 saturating_cast bitcast random.
+bit. match enum. NamedTuple dataclass __post_init__ .register Generic TypeVar depth= lambda nonlocal
+unroll( compare_exchange Atomic.fetch_ TABLE elementwise( map( map_reduce( parallelize( reduce(
+scan( sort( vectorize( Matrix Quaternion Complex warp.shuffle warp.ballot( block.histogram( print(
+assert break continue := while for default= SoA over"""
 
 
 def test_each_form_is_made() -> None:
