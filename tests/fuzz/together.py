@@ -143,7 +143,8 @@ def _phase(s: Scope, team: _Team, indent: str, depth: int) -> list[str]:
     forms = "own own exchange exchange count if for while strided strided rounds fold scan"
     more = " group group group group group apart apart apart apart decide" if team.ways is not None else ""
     if team.cluster > 1 or team.grid:  # where races are not looked for beside named barriers
-        more += " cluster" * 6 * (team.cluster > 1) + " grid" * 4 * team.grid
+        if team.ways is None or indent == "    ":  # see docs/design/next.md for those in branches
+            more += " cluster" * 6 * (team.cluster > 1) + " grid" * 4 * team.grid
     elif team.ways is not None and team.threads >= 64:
         more += " named" * 3
     form = s.pick((forms + more).split())
