@@ -289,3 +289,23 @@ def test_tiles_of_three_axes(launch: Launch, threads: int) -> None:
     )
     np.testing.assert_array_equal(out, (2 * padded + most)[:3, :14, :13])
     np.testing.assert_array_equal(sums[..., 0], padded.sum(axis=2)[:3, :14])
+
+
+def stored(x: LayoutTensor[Float32], out: LayoutTensor[Any], *, shape: Comptime[tuple[int, int]]):
+    at = 0, block_idx.x
+    tile.store(out, at, tile.load(x, at, shape).distributed(tile.zeros(shape)))
+
+
+@pytest.mark.parametrize("threads", [32, 64, 128, 256])
+@pytest.mark.parametrize("shape", [(32, 32), (64, 32), (16, 64), (32, 128)])
+def test_sums_become_vectors_as_far_as_lanes_can(
+    launch: Launch, threads: int, shape: tuple[int, int]
+) -> None:
+    """A store swaps what lanes hold until a vector is whole, which may end after the first of its bits."""
+    x = np.arange(shape[0] * 90, dtype=np.float32).reshape(shape[0], 90) % 997
+    for kind in (np.float16, np.float32, np.int8):
+        source = x % 100 if kind is np.int8 else x
+        given_ = np.zeros(x.shape, kind)
+        grid = -(-90 // shape[1])
+        _, out = launch(kernel_of(stored, threads), source, given_, shape=shape, grid_dim=grid)
+        assert np.array_equal(out, source.astype(kind))

@@ -47,7 +47,7 @@ def within_threads(source: Distribution, to: Distribution) -> bool:
 
 
 def in_vectors(distribution: Distribution, values: Any, axis: int, width: int) -> tuple[Distribution, Any]:
-    """The elements held so that ``width`` neighbours along an axis are in one thread, if lanes can do that.
+    """The elements held so that up to ``width`` neighbours along an axis are in one thread, if lanes can.
 
     What lanes of a warp hold of the neighbours is swapped for what they hold of others, by shuffles: a step
     of a transposition for each bit.
@@ -59,13 +59,13 @@ def in_vectors(distribution: Distribution, values: Any, axis: int, width: int) -
             continue
         other = next((own for own in registers if own[0] == axis and own not in wanted), None)
         if other is None or bit not in threads[:LANE_BITS]:
-            return distribution, values
+            break
         lane, place = threads.index(bit), registers.index(other)
         values = _swapped(values, place, lane)
         del registers[place]
         registers.append(bit)
         threads[lane] = other
-    order = [*wanted, *[own for own in registers if own not in wanted]]
+    order = sorted(registers, key=lambda own: wanted.index(own) if own in wanted else width)
     to = Distribution(distribution.shape, tuple(order), tuple(threads))
     return to, picked(values, _places(tuple(registers), to))
 

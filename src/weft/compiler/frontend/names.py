@@ -247,6 +247,15 @@ def package_of(module: str) -> str:
     return _PACKAGES.get(module.partition(".")[0], "")
 
 
+OF_MODULES = {
+    ("warp", "vote"): "ballot(p)",
+    ("warp", "active_mask"): "ballot(p): a bit for each lane; all lanes come to it, or none",
+    ("block", "prefix_max"): "reduce(...) for one result, or a scan of weft.algorithm on the host",
+    ("block", "prefix_min"): "reduce(...) for one result, or a scan of weft.algorithm on the host",
+}
+"""What to write for what Mojo and CUDA have in a module of this name."""
+
+
 def advice(name: str, attribute: str = "") -> str | None:
     """What to write for an undefined name: an import of weft's, or its counterpart; None where neither is.
 

@@ -19,6 +19,7 @@ from weft.compiler.frontend.names import (
     ALIASES,
     MATH,
     NUMPYS,
+    OF_MODULES,
     OF_PARTS,
     OF_POINTERS,
     OF_TENSORS,
@@ -123,6 +124,8 @@ def _attribute(error: AttributeError) -> _Found | None:
     listed = known if not isinstance(held, ModuleType) else []
     notes = (f"it has {', '.join(listed)}",) if 0 < len(listed) <= _SHOWN else ()
     hint = f"write `{guess}`" if guess else ("write one of these" if notes else "")
+    if isinstance(held, ModuleType):
+        hint = _of_module(held, name) or hint
     if type(held).__name__ == "Pointer" and name in _EXTENTS:
         hint = "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
     if "Pointer" in (type(held).__name__, getattr(held, "__name__", "")):
@@ -140,6 +143,16 @@ def _attribute(error: AttributeError) -> _Found | None:
     if not hint:
         hint = "look it up in the reference"
     return problem("unknown-attribute", f"{what} has no attribute `{name}`", hint, *notes)
+
+
+def _of_module(module: ModuleType, name: str) -> str:
+    """What to write for a name that a module has not: its counterpart, or a method of one of its classes."""
+    package, _, last = module.__name__.rpartition(".")
+    if package.startswith("weft") and (found := OF_MODULES.get((last, name))):
+        return f"write {found}"
+    classes = [vars(module).get(n) for n in getattr(module, "__all__", ())]
+    having = [c for c in classes if isinstance(c, type) and name in _public(vars(c))]
+    return f"it is a method of {having[0].__name__}: write t.{name}(...)" if len(having) == 1 else ""
 
 
 def _operand_hint(left: str, right: str) -> str:
