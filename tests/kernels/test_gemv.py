@@ -13,7 +13,7 @@ from placed_arrays import Array, found, placed
 from weft import LaunchError
 from weft.gpu.host import DeviceContext
 from weft.kernels import gemv, gemv_int4, gemv_int8, pack_int4, unpack_int4
-from weft.kernels.quantized import NONE, PARTS, by_tensor_cores
+from weft.kernels.int4_digits import by_digits, shape_of
 
 CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-14}
 
@@ -79,21 +79,33 @@ def test_four_bits(
     check(result, w @ x, abs(w) @ abs(x), dtype)
 
 
-@pytest.mark.parametrize("dtype", ["e", "f"])
-def test_the_tensor_cores_way_runs_on_a_cpu_too(device: DeviceContext, dtype: str) -> None:
-    m, n, group, generator = 40, 512, 64, np.random.default_rng(5)
-    q, x = generator.integers(0, 16, (m, n), dtype=np.uint8), generator.normal(size=n).astype(dtype)
+@pytest.mark.parametrize(("dtype", "group", "shifted"), [("f", 192, True), ("e", 256, False)])
+def test_the_way_of_gpus_runs_on_a_cpu_too(
+    device: DeviceContext, dtype: str, group: int, shifted: bool
+) -> None:
+    m, n, generator = 21, 2304, np.random.default_rng(5)
+    q = generator.integers(0, 16, (m, n), dtype=np.uint8)
     scales = generator.random((m, n // group), np.float32)
     zeros = generator.integers(0, 16, scales.shape, dtype=np.uint8)
+    w = q.astype(np.float64) - (np.repeat(zeros, group, 1) if shifted else 8.0)
+    w *= np.repeat(scales.astype(np.float64), group, 1)
     packed, y = pack_int4(placed(device, q)), placed(device, np.zeros(m, np.float32))
-    arrays = [
-        v.storage for v in (packed, placed(device, scales), placed(device, zeros), placed(device, x), y)
-    ]
-    options: Any = {"group": group, "shifted": True, "warps": 2, "ahead": 2, "tall": 2, "resident": 1}
-    options |= {"grid_dim": 2, "block_dim": 64, "shared_mem_bytes": 2 * (n * PARTS[x.dtype.name] + NONE)}
-    device.enqueue_function(by_tensor_cores, *arrays, m, n, **options)  # pyright: ignore[reportCallIssue]
-    w = (q.astype(np.float64) - np.repeat(zeros, group, 1)) * np.repeat(scales.astype(np.float64), group, 1)
-    check(y, w @ x, abs(w) @ abs(x), "f")
+    options: dict[str, Any] = {**shape_of(m, n, 1), "group": group, "shifted": shifted}
+    options["block_dim"] = 32 * options["across"] * options["down"]
+    for special in (None, np.inf, np.nan, 1e-40):  # the last has no power of two in common with others
+        x = (generator.normal(size=n) * np.exp(generator.normal(size=n))).astype(dtype)
+        if special is not None:
+            x[64:128], x[1000] = special if special < 1 else 0.5, special
+        arrays = [placed(device, each) for each in (scales, zeros, x)]
+        given = [each.storage for each in (packed, *arrays, y)]
+        options["grid_dim"] = -(-m // options["each"])
+        device.enqueue_function(by_digits, *given, m, n, **options)  # pyright: ignore[reportCallIssue]
+        with np.errstate(invalid="ignore"):
+            exact = w @ x
+        if special in (None, 1e-40):
+            check(y, exact, abs(w) @ abs(x), "f")
+        else:
+            np.testing.assert_array_equal(found(y), exact)  # no row is finite
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (33, 100), (8, 4096)])

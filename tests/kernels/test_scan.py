@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, arrays, found, placed
-from weft import LaunchError
+from weft import Float32, LaunchError
+from weft.algorithm.lookback import posts_of
 from weft.gpu.host import DeviceContext
 from weft.kernels import cumprod, cumsum, scan
 from weft.kernels.operands import Operands
+from weft.kernels.scan_tiles import HELPERS, SLOTS, scan_tiles
 
 
 def before(inclusive: Array, axis: int, first: float) -> Array:
@@ -22,6 +24,10 @@ def before(inclusive: Array, axis: int, first: float) -> Array:
     if result.size:
         result[(slice(None),) * axis + (0,)] = first
     return result
+
+
+def add(a: Any, b: Any) -> Any:
+    return a + b
 
 
 @settings(max_examples=20)
@@ -114,3 +120,29 @@ def test_what_is_refused() -> None:
         scan(x, "add", exclusive=True)
     with pytest.raises(LaunchError, match="cumsum: out is of Float64"):
         cumsum(np.ones(3, np.int32), out=x)
+
+
+@pytest.mark.parametrize(
+    ("rows", "n", "threads", "grid"),
+    [(1, 5000, 64, 3), (7, 3000, 32, 4), (20, 100, 32, 9), (1, 20_001, 32, 2)],
+)
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_the_way_of_gpus_runs_on_a_cpu_too(
+    device: DeviceContext, rows: int, n: int, threads: int, grid: int, exclusive: bool
+) -> None:
+    x = np.random.default_rng(0).integers(0, 9, (rows, n)).astype(np.float32)
+    lanes, vectors, init = 4, 2, 5 if exclusive else 0
+    each = threads * lanes * vectors
+    tiles = -(-n // each)
+    scratch = np.zeros(1 + rows * posts_of(tiles), np.int64)
+    source, target, posts = (placed(device, array) for array in (x, np.zeros_like(x), scratch))
+    options: dict[str, Any] = {"function": add, "kind": Float32, "exclusive": exclusive, "several": tiles > 1}
+    options |= {"threads": threads, "lanes": lanes, "vectors": vectors, "resident": 1}
+    options |= {"wide": (n % lanes == 0,) * 2, "shared_mem_bytes": SLOTS * each * 4}
+    line, counts = ((n,), 1), (n, tiles, tiles * rows)
+    ends = source.storage, *line, target.storage, *line, posts.storage
+    arguments = *ends, *counts, (rows,), Float32(init) if exclusive else None
+    block = threads + 32 * HELPERS
+    device.enqueue_function(scan_tiles, *arguments, **options, grid_dim=grid, block_dim=block)
+    sums = np.cumsum(x, 1)
+    np.testing.assert_array_equal(found(target), sums - x + init if exclusive else sums)

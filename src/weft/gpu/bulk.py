@@ -52,7 +52,13 @@ from weft.lang.number import NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt32, UInt64
 
-__all__ = ["async_bulk_commit_group", "async_bulk_copy", "async_bulk_reduce", "async_bulk_wait_group"]
+__all__ = [
+    "async_bulk_commit_group",
+    "async_bulk_copy",
+    "async_bulk_prefetch",
+    "async_bulk_reduce",
+    "async_bulk_wait_group",
+]
 
 _CHUNK = 16
 REDUCTIONS = ("add", "min", "max", "and", "or", "xor")
@@ -144,6 +150,44 @@ def cache_hint(policy: CacheEviction) -> tuple[Any, ...]:
         return ("",)
     text = f"createpolicy.fractional.L2::{policy.value}.b64 $0, 1.0;"
     return ".L2::cache_hint", inline_asm(text, UInt64, constraints="=l", effects="none")
+
+
+def async_bulk_prefetch(src: Pointer[Any], count: NumberLike) -> None:
+    """Ask for a stretch of global memory to be brought into the L2 cache; nobody waits for it.
+
+    Where targets have no such copies, this does nothing.
+
+    Args:
+        src: where it is, at a multiple of 16 bytes.
+        count: elements, a multiple of 16 bytes.
+
+    Raises:
+        CompileError: ``src`` is no pointer to global memory.
+
+    PTX: ``cp.async.bulk.prefetch.L2``.
+
+    Example:
+        >>> from weft import Float32, Pointer, kernel
+        >>> from weft.gpu import block_idx, grid_dim, thread_idx
+        >>> @kernel
+        ... def scale(x: Pointer[Float32]):
+        ...     row = x + block_idx.x * 1024
+        ...     if (thread_idx.x == 0) & (block_idx.x + 64 < grid_dim.x):
+        ...         async_bulk_prefetch(row + 64 * 1024, 1024)  # for a block that comes soon
+        ...     for i in range(4):
+        ...         row[i * 256 + thread_idx.x] *= 2
+        >>> from weft.compile import compile_info
+        >>> "cp.async.bulk.prefetch.L2.global" in str(compile_info(scale, target="sm_90"))
+        True
+    """
+    uses_thread()
+    if not isinstance(src, Pointer) or src.space != AddressSpace.GLOBAL:  # pyright: ignore[reportUnnecessaryIsInstance]
+        message = f"src of async_bulk_prefetch() is {kind_of(src)}"
+        refuse("async-copy", message, hint="give a pointer to global memory")
+    if has_hardware():
+        nbytes = UInt32(Int(count) * src.dtype.itemsize)
+        text = "cp.async.bulk.prefetch.L2.global [$0], $1;"
+        inline_asm(text, None, src, nbytes, constraints="l,r", effects="write")
 
 
 def async_bulk_reduce(src: Pointer[Any], dst: Pointer[Any], count: NumberLike, op: str = "add") -> None:

@@ -1,10 +1,7 @@
 """Products of a matrix of 4 or 8-bit integers with scales, and a vector.
 
-On tensor cores a warp has 16 rows. Numbers of 4 bits become BFloat16 by putting them into the low bits of
-128.0, where they are exact; the vector is the sum of one, two or three BFloat16 (as short floats or Float32
-need), each of which takes columns of the right matrix that a product with one vector leaves idle. These
-columns also keep apart four segments of 32, so that groups may have scales of their own. Elsewhere a lane
-converts each number.
+Four-bit ones go by products of bytes on GPUs (``weft.kernels.int4_digits``), elsewhere and in odd groups
+number by number.
 """
 
 from __future__ import annotations
@@ -12,228 +9,17 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from weft.dtype import DType
-from weft.gpu import barrier, block_idx, global_idx, lane_id, launch_bounds, thread_idx, warp, warp_id
-from weft.gpu.mma import mma
+from weft.gpu import block_idx, global_idx, thread_idx, warp
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.gemvs import launch_rows
+from weft.kernels.int4_digits import DIGITS, MIDDLE, OWN, by_digits, shape_of
 from weft.kernels.operands import Operand, Operands
-from weft.lang import (
-    SIMD,
-    BFloat16,
-    Comptime,
-    Float32,
-    Int,
-    Pointer,
-    UInt8,
-    UInt32,
-    func,
-    inline_asm,
-    kernel,
-    unroll,
-)
-from weft.lang.intrinsics import Feature
-from weft.lang.machine import threads_are_loops
+from weft.lang import Comptime, Float32, Int, Pointer, UInt8, kernel
 from weft.math import fma
-from weft.math import min as least
-from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
-from weft.targets import find_target
 
 A = TypeVar("A")
 _THREADS, _WARPS = 256, 8
-_FLAT, _TALL = (1, 2, 4), (2, 1, 2)
-"""Of few rows and of many: 16 rows of a warp, steps that it reads ahead, and blocks of a multiprocessor."""
-_SHARED = 96 * 1024
-"""Bytes of shared memory that the parts of a vector take at most."""
-
-ROWS, COLUMNS, WORD = 16, 128, 8
-"""Rows of a product; columns that a warp has at once; numbers in 32 bits."""
-NONE = 48
-"""Zeros behind the vector's parts: the last 32 are read where others read numbers, from other banks."""
-_LOW, _BASE = 0x000F000F, 0x43004300
-PARTS = {"bfloat16": 1, "float16": 2, "float32": 3}
-"""How many BFloat16 have the sum that a number is."""
-MIDDLE = 8
-"""What stands for 0 where there are no zero points."""
-
-
-@kernel
-def by_tensor_cores(
-    packed: Pointer[UInt8],
-    scales: Pointer[Any],
-    zeros: Pointer[UInt8],
-    x: Pointer[Any],
-    y: Pointer[Any],
-    m: Int,
-    n: Int,
-    *,
-    group: Comptime[int],
-    shifted: Comptime[bool],
-    warps: Comptime[int],
-    ahead: Comptime[int],
-    tall: Comptime[int],
-    resident: Comptime[int],
-):
-    """``tall`` times 16 rows by a block; warps take 128 columns in turn; ``group`` have a scale."""
-    launch_bounds(warps * warp.WARP_SIZE, resident)
-    parts: int = PARTS[x.dtype.name]
-    values, lane, high = dynamic_shared_memory(BFloat16), lane_id(), 2 * tall
-    t, g = lane % 4, lane // 4
-    rows = tuple([least(block_idx.x * (tall * ROWS) + g + of * WORD, m - 1) for of in range(high)])
-    steps, groups = n // COLUMNS, n // group
-    lines = tuple([packed.bitcast(UInt32) + (t * 4 + row * (n // WORD)) for row in rows])
-    factors = tuple([scales + row * groups for row in rows])
-    shifts = tuple([zeros + row * groups for row in rows])
-    words, given = (
-        stack_allocation(UInt32, 4 * high * ahead),
-        stack_allocation(scales.element_type, 2 * high * ahead),
-    )
-    minus = stack_allocation(BFloat16, high * ahead)
-
-    def fetch(u: int, step: Any) -> None:
-        """Begin to read a step's words, scales and zeros of a lane's rows."""
-        step = least(step, steps - 1)
-        for r in unroll(range(high)):
-            found = lines[r].load(step * ROWS, width=4, alignment=16, invariant=True)
-            pair = _factors(factors[r], step, t, group)
-            shift = BFloat16(MIDDLE)
-            if shifted:
-                shift = shifts[r][(step * COLUMNS + t * 32) // group].cast(BFloat16)
-            minus[high * u + r] = shift
-            for k in unroll(range(4)):
-                words[4 * (high * u + r) + k] = found[k]
-            for j in unroll(range(2)):
-                given[2 * (high * u + r) + j] = pair[j]
-
-    for u in unroll(range(ahead)):
-        fetch(u, warp_id() + u * warps)
-    _begin([words[i] for i in range(4 * high * ahead)])
-    _bring(values, x, n, parts=parts, threads=warps * warp.WARP_SIZE)
-    barrier()
-    places, totals = _places(t, g, n, parts), tuple([Float32(0)] * high)
-    for start in range(warp_id(), steps, warps * ahead):
-        for u in unroll(range(ahead)):
-            step = start + u * warps
-            if step < steps:
-                own = [words[4 * high * u + k] for k in range(4 * high)]
-                less = [minus[high * u + r] + BFloat16(128.0) for r in range(high)]
-                sums = _product(own, less, values, places, step)
-                scale = [given[2 * high * u + k].cast(Float32) for k in range(2 * high)]
-                totals = tuple(
-                    [
-                        fma(scale[2 * r + 1], sums[2 * r + 1], fma(scale[2 * r], sums[2 * r], totals[r]))
-                        for r in range(high)
-                    ]
-                )
-                fetch(u, step + ahead * warps)  # into the same registers, which a copy would wait for
-    _finish(y, tuple([warp.sum(total, width=4) for total in totals]), m, warps=warps)
-
-
-def _begin(loaded: list[Any]) -> None:
-    """Have loads begin here: compilers would move them behind what follows, to where they are used."""
-    if not threads_are_loops():
-        for word in loaded:
-            inline_asm("// $0 is on its way", None, word, constraints="r", effects="write")
-
-
-def _factors(line: Any, step: Any, t: Any, group: int) -> list[Any]:
-    """The scales of both segments of a step whose sums a lane gets."""
-    first = step * COLUMNS + t % 2 * 64
-    if group == 32:
-        pair = line.load(first // 32, width=2, alignment=2 * line.dtype.itemsize, invariant=True)
-        return [pair[0], pair[1]]
-    one = line.load(first // group, invariant=True)
-    return [one, one if group % 64 == 0 else line.load((first + 32) // group, invariant=True)]
-
-
-def _places(t: Any, g: Any, n: Any, parts: int) -> tuple[tuple[Any, Any], ...]:
-    """Where a lane's part of the right matrix begins, and what it goes on by each step: numbers, or zeros."""
-    found = list[tuple[Any, Any]]()
-    for turn in range((parts + 1) // 2):
-        part = 2 * turn + g // 4
-        there = (g % 4 == t) & (part < parts)
-        at = there.select(part * n + t * 32, parts * n + NONE - 32)
-        found.append((at.cast(UInt32), there.select(Int(COLUMNS), Int(0)).cast(UInt32)))
-    return tuple(found)
-
-
-def _product(own: list[Any], less: list[Any], values: Any, places: Any, step: Any) -> list[Any]:
-    """Sums of a lane's rows and a step's columns: those of a segment in a column of the result."""
-    sums = [Float32.splat(4, 0.0) for _ in less[::2]]
-    minus = [BFloat16.splat(2, x) for x in less]
-    for k in range(4):
-        numbers = [_numbers(own[4 * r + k], x) for r, x in enumerate(minus)]
-        for at, go in places:
-            right = values.load(at + step.cast(UInt32) * go + UInt32(k * WORD), width=8, alignment=16)
-            for i, (top, low) in enumerate(zip(numbers[::2], numbers[1::2], strict=True)):
-                for h in range(2):
-                    left = _joined([top[2 * h], low[2 * h], top[2 * h + 1], low[2 * h + 1]])
-                    sums[i] = mma(left, _joined([right], 4 * h, 4), sums[i])
-    return [result[j] for result in sums for j in range(4)]
-
-
-@func
-def _finish(y: Any, found: Any, m: Int, *, warps: Comptime[int]) -> None:
-    """Add up what a block's warps have of each row, and write it."""
-    high = len(found) * WORD
-    totals = stack_allocation(Float32, warps * high, address_space=AddressSpace.SHARED)
-    t, g = lane_id() % 4, lane_id() // 4
-    if t == 0:
-        for r in unroll(range(len(found))):
-            totals[warp_id() * high + r * WORD + g] = found[r]
-    barrier()
-    row = block_idx.x * high + thread_idx.x
-    if thread_idx.x < high and row < m:
-        total = totals[thread_idx.x]
-        for w in unroll(range(1, warps)):
-            total += totals[w * high + thread_idx.x]
-        y[row] = total.cast(y.element_type)
-
-
-@func
-def _bring(
-    values: Pointer[BFloat16], x: Pointer[Any], n: Int, *, parts: Comptime[int], threads: Comptime[int]
-) -> None:
-    """The vector in shared memory, each number as a sum of BFloat16, and zeros behind it."""
-    words = n // WORD
-    for first in range(thread_idx.x, words, 4 * threads):
-        places = [least(first + k * threads, words - 1) * WORD for k in range(4)]  # all at once
-        held = [x.load(place, width=WORD, alignment=16) for place in places]
-        for k in unroll(range(4)):
-            if first + k * threads < words:
-                _prepare(values, held[k].cast(Float32), first + k * threads, n, parts=parts)
-    if thread_idx.x < NONE:
-        values[parts * n + thread_idx.x] = 0
-
-
-@func
-def _prepare(shared: Pointer[BFloat16], values: Any, word: Int, n: Int, *, parts: Comptime[int]) -> None:
-    """Eight numbers of the vector as sums of BFloat16, in the order of a word of the matrix."""
-    order = [values[k] for k in (0, 4, 1, 5, 2, 6, 3, 7)]
-    rest = Float32.simd(*order)
-    for p in unroll(range(parts)):
-        rounded = rest.cast(BFloat16)
-        shared.store(p * n + word * WORD, rounded, alignment=16)
-        rest -= rounded.cast(Float32)
-
-
-def _numbers(word: Any, minus: Any) -> list[Any]:
-    """The eight numbers of a word less ``minus``, in pairs: 0 and 4, 1 and 5, 2 and 6, 3 and 7."""
-    return [_low_bits(word >> (4 * k)).bitcast(SIMD[BFloat16, 2]) - minus for k in range(4)]
-
-
-def _low_bits(word: Any) -> Any:
-    """The low bits of each half put into those of 128.0, in one instruction where there is one."""
-    if threads_are_loops():
-        return word & _LOW | _BASE
-    return inline_asm(
-        f"lop3.b32 $0, $1, {_LOW}, $2, 0xEA;", UInt32, word, UInt32(_BASE), constraints="=r,r,r"
-    )
-
-
-def _joined(vectors: list[Any], first: int = 0, count: int = 2) -> Any:
-    """``count`` numbers of each of some vectors, from ``first`` on, side by side."""
-    return BFloat16.simd(*[vector[first + k] for vector in vectors for k in range(count)])
 
 
 @kernel
@@ -251,7 +37,7 @@ def by_words(
     span: Comptime[int],
     warps: Comptime[int],
 ):
-    """A row by ``span`` threads: for targets without such tensor cores, and other numbers of columns."""
+    """A row by ``span`` threads: for CPUs, and groups of other numbers of columns."""
     row, lane = block_idx.x * warps + thread_idx.x // span, thread_idx.x % span
     if row < m:
         total = Float32(0)
@@ -332,12 +118,13 @@ def gemv_int4(packed: Any, scales: Any, x: A, *, zeros: Any = None, out: Any = N
 
     Element ``(i, j)`` of the matrix is ``(q[i, j] - zeros[i, j // group]) * scales[i, j // group]``, where
     ``q`` are the numbers that ``pack_int4`` packs. Products are added up as Float32, exactly as far as that
-    has digits.
+    has digits; each 32 neighbours of ``x`` are taken as multiples of their greatest times 2**-22, of Float32
+    2**-30.
 
     Args:
         packed: UInt8, (m, n / 2).
-        scales: floating, (m, n / group): groups are of an even number of columns. On tensor cores go those
-            that 32 divides, if 128 divides ``n``.
+        scales: floating, (m, n / group): groups are of an even number of columns; fast are multiples of 32 on
+            a GPU.
         x: floating, (n,).
         zeros: UInt8, of the shape of ``scales``, up to 15; without them 8 stands for 0.
         out: where the result goes: (m,), of the type of ``x``.
@@ -418,33 +205,15 @@ def _whole(operand: Operand) -> Operand:
 
 
 def _launch(op: Operands, arrays: tuple[Operand, ...], m: int, n: int, group: int, shifted: bool) -> None:
-    """On tensor cores, or number by number: the matrix, its scales and zeros, the vector, and the result."""
+    """By products of bytes, or number by number: the matrix, its scales and zeros, the vector, the result."""
     matrix, _, _, vector, _ = arrays
-    has_cores = not op.threads_are_loops and find_target(op.context.target).supports(Feature.MMA)
-    parts = PARTS.get(vector.dtype.name, 0)
-    fits = (
-        n > 0
-        and n % COLUMNS == 0
-        and group % 32 == 0
-        and matrix.lanes() == vector.lanes() * vector.dtype.itemsize == 16
-    )
-    if has_cores and parts and fits and 2 * n * parts <= _SHARED:
-        tall, ahead, resident = _FLAT if m < 2 * ROWS * op.context.info.multiprocessors else _TALL
-        threads = _WARPS * warp.WARP_SIZE
-        options: dict[str, Any] = {"group": group, "warps": _WARPS, "ahead": ahead, "tall": tall}
-        options |= {"resident": resident, "shared_mem_bytes": 2 * (n * parts + NONE)}
-        op.launch(by_tensor_cores, -(-m // (tall * ROWS)), threads, *arrays, m, n, shifted=shifted, **options)
+    fits = n > 0 and group % OWN == 0 and matrix.lanes() == vector.lanes() * vector.dtype.itemsize == 16
+    if vector.dtype.name in DIGITS and fits and not op.threads_are_loops:
+        known: dict[str, Any] = {"group": group, "shifted": shifted}
+        known |= shape_of(m, n, op.context.info.multiprocessors)
+        threads = known["across"] * known["down"] * warp.WARP_SIZE
+        op.launch(by_digits, -(-m // known["each"]), threads, *arrays, m, n, **known)
     else:
         span, warps = (1, 1) if op.threads_are_loops else (warp.WARP_SIZE, _WARPS)
-        op.launch(
-            by_words,
-            -(-m // warps),
-            span * warps,
-            *arrays,
-            m,
-            n,
-            group,
-            shifted=shifted,
-            span=span,
-            warps=warps,
-        )
+        known = {"shifted": shifted, "span": span, "warps": warps}
+        op.launch(by_words, -(-m // warps), span * warps, *arrays, m, n, group, **known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.gpu import block, block_idx, launch_bounds, thread_idx, warp
+from weft.gpu.bulk import async_bulk_prefetch
 from weft.kernels.row_memory import begin, joined, load, start_of, store
 from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
 from weft.lang.machine import threads_are_loops
@@ -53,9 +54,17 @@ def held(
     lanes: Comptime[int],
     each: Comptime[int],
     whole: Comptime[bool],
+    ahead: Comptime[int],
 ):
-    """Rows whose elements ``lanes`` threads hold, ``each`` so many vectors."""
+    """Rows whose elements ``lanes`` threads hold, ``each`` so many vectors.
+
+    A block that has a row of whole vectors asks for the one ``ahead``, which another reads soon: so memory
+    does not rest while blocks compute.
+    """
     launch_bounds(threads, RESIDENT // threads)
+    if ahead > 0 and whole and lanes == threads:
+        if (thread_idx.x == 0) & (block_idx.x + ahead < rows):
+            async_bulk_prefetch(begin(x, x_steps, block_idx.x + ahead, extents), n)
     row = block_idx.x * (threads // lanes) + thread_idx.x // lanes
     mine = least(row, rows - 1)
     source, target = begin(x, x_steps, mine, extents), begin(out, out_steps, mine, extents)
@@ -192,59 +201,21 @@ def streamed(
     source, target = begin(x, x_steps, row, extents), begin(out, out_steps, row, extents)
     added = None if more is None else begin(more.start, more.steps, row, extents)
     steps = x_step, None if more is None else more.step
-    all = along(
-        operation,
-        source,
-        added,
-        steps,
-        thread_idx.x,
-        n,
-        0,
-        1,
-        kind=kind,
-        width=width,
-        threads=threads,
-        each=each,
-    )
+    shape = {"kind": kind, "width": width}
+    all = along(operation, source, added, steps, thread_idx.x, n, 0, 1, threads=threads, each=each, **shape)
     if threads > 1:
         all = block.reduce(all, operation.merge)
     places = target, None if total is None else begin(total.start, total.steps, row, extents)
-    end = n // width * width
+    paces = out_step, None if total is None else total.step
+    known, end = (
+        (operation, all, source, added, steps, places, paces, weight, bias, given, n),
+        n // width * width,
+    )
     for at in range(thread_idx.x * width, end, threads * width):
-        _written(
-            operation,
-            all,
-            source,
-            added,
-            steps,
-            places,
-            (out_step, None if total is None else total.step),
-            weight,
-            bias,
-            given,
-            n,
-            at,
-            kind=kind,
-            width=width,
-        )
+        _written(*known, at, **shape)
     if threads_are_loops():
         for at in range(end, n):
-            _written(
-                operation,
-                all,
-                source,
-                added,
-                steps,
-                places,
-                (out_step, None if total is None else total.step),
-                weight,
-                bias,
-                given,
-                n,
-                at,
-                kind=kind,
-                width=1,
-            )
+            _written(*known, at, kind=kind, width=1)
 
 
 @func

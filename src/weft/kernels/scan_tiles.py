@@ -1,4 +1,4 @@
-"""Tiles of rows that warps scan, while one warp more finds what stands before them."""
+"""Tiles of rows that warps scan, while two warps more tell of them and find what stands before them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from weft.algorithm.lookback import before_tile, of_lanes, posts_of, tell, words
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id
+from weft.gpu.bulk import async_bulk_prefetch
+from weft.gpu.sync import named_barrier
 from weft.kernels.row_memory import begin
 from weft.lang import SIMD, Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel, unroll
 from weft.math import min as least
@@ -15,8 +17,13 @@ from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 
 WIDE = 16
 """Bytes of the widest access."""
-SLOTS = 3
-"""Tiles of a block: one is scanned, the last is told of, of the first is found out what stands before it."""
+SLOTS, HELPERS = 3, 2
+"""Tiles of a block: one is scanned, the last is told of, of the first is found out what stands before it; and
+warps that scan nothing."""
+_NUMBERS = 4
+"""Numbers of tiles that are kept: a warp may be a turn behind those that scan."""
+_SCANNED, _FOUND = 1, 2
+"""Barriers: of those that scan with the warp that tells, and with the one that looks."""
 
 
 @kernel
@@ -47,66 +54,148 @@ def scan_tiles(
     """Tiles of rows of ``n`` elements, each of which has ``tiles``: a block takes one after the other.
 
     A warp's elements follow each other: ``vectors`` times its lanes read ``lanes`` each. A tile waits in
-    shared memory until the last warp, which scans nothing, has found what stands before it; meanwhile the
-    others scan the next one and have the one after that on its way. ``wide`` says of source and destination
-    whether ``lanes`` elements are an aligned vector.
+    shared memory until a warp that scans nothing has found what stands before it; meanwhile the others scan
+    the next one and have the one after that on its way. A further warp tells of a tile as soon as it is
+    scanned. ``wide`` says of source and destination whether ``lanes`` elements are an aligned vector.
     """
-    launch_bounds(threads + warp.WARP_SIZE, resident)
-    count, each, warps = vectors * lanes, threads * vectors * lanes, threads // warp.WARP_SIZE
-    looks, leads = warp_id() == warps, lane_id() == 0
-    mine = dynamic_shared_memory(kind, SLOTS * each) + thread_idx.x
-    start = warp_id() * (warp.WARP_SIZE * count) + lane_id() * lanes
-    turns = stack_allocation(UInt32, 2, address_space=AddressSpace.SHARED)
+    launch_bounds(threads + HELPERS * warp.WARP_SIZE, resident)
+    warps = threads // warp.WARP_SIZE
+    numbers = stack_allocation(UInt32, _NUMBERS, address_space=AddressSpace.SHARED)
     parts = stack_allocation(kind, SLOTS * warps, address_space=AddressSpace.SHARED)
     heads = stack_allocation(kind, 2 * warps, address_space=AddressSpace.SHARED)
-    values, number = stack_allocation(kind, count), block_idx.x.cast(UInt32)
+    if thread_idx.x == 0:
+        first = Atomic.fetch_add(scratch.bitcast(UInt32), 1) if several else block_idx.x.cast(UInt32)
+        numbers[0] = first
+    barrier()
+    shared, counts = (numbers, parts, heads), (tiles, all_tiles)
+    if warp_id() < warps:
+        rows = (src, src_steps, src_step), (dst, dst_steps, dst_step), n, extents
+        known = {"exclusive": exclusive, "threads": threads, "lanes": lanes, "vectors": vectors, "wide": wide}
+        _scan(function, rows, shared, counts, init is not None, **known)
+    elif warp_id() == warps:
+        asked = wide[0] and lanes * src.dtype.itemsize % WIDE == 0
+        rows = src, src_steps, n, extents, threads * vectors * lanes if asked else 0
+        _tell_all(function, rows, scratch, shared, counts, init, several=several, warps=warps)
+    else:
+        _look_all(function, scratch, shared, counts, init, several=several, warps=warps)
+
+
+@func
+def _scan(
+    function: Any,
+    rows: Any,
+    shared: Any,
+    counts: Any,
+    begun: Comptime[bool],
+    *,
+    exclusive: Comptime[bool],
+    threads: Comptime[int],
+    lanes: Comptime[int],
+    vectors: Comptime[int],
+    wide: Comptime[tuple[bool, bool]],
+) -> None:
+    """What most warps do: scan a tile, begin to read the next one, write the one before the last."""
+    (src, src_steps, src_step), (dst, dst_steps, dst_step), n, extents = rows
+    (numbers, parts, heads), (tiles, all_tiles), kind = shared, counts, shared[1].element_type
+    count, each, warps = vectors * lanes, threads * vectors * lanes, threads // warp.WARP_SIZE
+    mine = dynamic_shared_memory(kind, SLOTS * each) + thread_idx.x
+    start = warp_id() * (warp.WARP_SIZE * count) + lane_id() * lanes
+    values, number, turn = stack_allocation(kind, count), numbers[0], Int(0)
 
     def read(number: Any) -> None:
         """Begin to read a tile."""
         source, at = begin(src, src_steps, Int(number // tiles), extents), Int(number % tiles) * each
         _read(source, values, at, start, n, src_step, threads, vectors, lanes, wide[0])
 
-    if several:
-        if looks & leads:
-            turns[0] = Atomic.fetch_add(scratch.bitcast(UInt32), 1)
-        barrier()
-        number = turns[0]
-    if (number < all_tiles) & ~looks:
+    if number < all_tiles:
         read(number)
-    waiting, slot, turn = (all_tiles,) * (SLOTS - 1), Int(0), Int(0)
+    waiting = (all_tiles,) * (SLOTS - 1)
     while least(number, *waiting) < all_tiles:
-        last, older = waiting[0], waiting[-1]
-        told, known, taken = (slot + (SLOTS - 1)) % SLOTS, (slot + 1) % SLOTS, UInt32(0)
-        if looks:
-            if several and leads:
-                taken = Atomic.fetch_add(scratch.bitcast(UInt32), 1)
-            if several and last < all_tiles:
-                _tell(function, parts + told * warps, (scratch, last, tiles), init, warps=warps)
-            if older < all_tiles:
-                tile = scratch, older, tiles
-                _look(function, parts + known * warps, heads + turn * warps, tile, init, several, warps=warps)
-            if several and leads:
-                turns[1 - turn] = taken
-        if ~looks & (number < all_tiles):
+        older, slot = waiting[-1], turn % SLOTS
+        if number < all_tiles:
             own, total = _of_warp(function, values, exclusive, vectors=vectors, lanes=lanes)
             for k in unroll(range(count)):
                 mine[(slot * count + k) * threads] = own[k]
-            if leads:
+            if lane_id() == 0:
                 parts[slot * warps + warp_id()] = total
-        barrier()
-        following = turns[1 - turn] if several else number + grid_dim.x.cast(UInt32)
-        if number >= all_tiles:
-            following = all_tiles
-        if ~looks & (following < all_tiles):
+        named_barrier(_SCANNED, threads + warp.WARP_SIZE)
+        following = numbers[(turn + 1) % _NUMBERS]
+        if following < all_tiles:
             read(following)
-        if ~looks & (older < all_tiles):
-            kept = [mine[(known * count + k) * threads] for k in range(count)]
-            tile = Int(older % tiles)
-            has = Bool(True) if init is not None else (tile > 0) | (warp_id() > 0)
-            made = _behind(function, kept, heads[turn * warps + warp_id()], has, exclusive)
-            target = begin(dst, dst_steps, Int(older // tiles), extents)
-            _write(target, made, tile * each, start, n, dst_step, threads=threads, lanes=lanes, wide=wide[1])
-        waiting, number, slot, turn = (number, *waiting[:-1]), following, (slot + 1) % SLOTS, 1 - turn
+        named_barrier(_FOUND, threads + warp.WARP_SIZE)
+        if older < all_tiles:
+            kept = [mine[((turn + 1) % SLOTS * count + k) * threads] for k in range(count)]
+            has = Bool(True) if begun else (older % tiles > 0) | (warp_id() > 0)
+            made = _behind(function, kept, heads[turn % 2 * warps + warp_id()], has, exclusive)
+            target, at = begin(dst, dst_steps, Int(older // tiles), extents), Int(older % tiles) * each
+            _write(target, made, at, start, n, dst_step, threads=threads, lanes=lanes, wide=wide[1])
+        waiting, number, turn = (number, *waiting[:-1]), following, turn + 1
+
+
+@func
+def _tell_all(
+    function: Any,
+    rows: Any,
+    scratch: Any,
+    shared: Any,
+    counts: Any,
+    init: Any,
+    *,
+    several: Comptime[bool],
+    warps: Comptime[int],
+) -> None:
+    """What a warp does that takes the numbers of tiles, and lets others know what these have."""
+    (numbers, parts, _), (tiles, all_tiles) = shared, counts
+    number, waiting, turn = numbers[0], (all_tiles,) * (SLOTS - 1), Int(0)
+    while least(number, *waiting) < all_tiles:
+        if lane_id() == 0:
+            following = all_tiles
+            if number < all_tiles:
+                following = number + grid_dim.x.cast(UInt32)
+                if several:
+                    following = Atomic.fetch_add(scratch.bitcast(UInt32), 1)
+            numbers[(turn + 1) % _NUMBERS] = following
+            _ask(rows, following, counts)
+        named_barrier(_SCANNED, (warps + 1) * warp.WARP_SIZE)
+        if several and number < all_tiles:
+            _tell(function, parts + turn % SLOTS * warps, (scratch, number, tiles), init, warps=warps)
+        waiting, number, turn = (number, *waiting[:-1]), numbers[(turn + 1) % _NUMBERS], turn + 1
+
+
+@func
+def _ask(rows: Any, number: Any, counts: Any) -> None:
+    """Ask for a tile before it is read, if it is whole: memory does not rest while the one before is scanned.
+
+    On an H200 this took a scan of 2**28 Float32 from 3841 to 4065 GB/s; a turn earlier it took it to 3332.
+    """
+    src, src_steps, n, extents, each = rows
+    tiles, all_tiles = counts
+    if each > 0 and number < all_tiles:
+        at = Int(number % tiles) * each
+        if at + each <= n:
+            async_bulk_prefetch(begin(src, src_steps, Int(number // tiles), extents) + at, each)
+
+
+@func
+def _look_all(
+    function: Any,
+    scratch: Any,
+    shared: Any,
+    counts: Any,
+    init: Any,
+    *,
+    several: Comptime[bool],
+    warps: Comptime[int],
+) -> None:
+    """What a warp does that finds what stands before the tiles."""
+    (numbers, parts, heads), (tiles, all_tiles) = shared, counts
+    number, waiting, turn = numbers[0], (all_tiles,) * (SLOTS - 1), Int(0)
+    while least(number, *waiting) < all_tiles:
+        if waiting[-1] < all_tiles:
+            tile, known = (scratch, waiting[-1], tiles), parts + (turn + 1) % SLOTS * warps
+            _look(function, known, heads + turn % 2 * warps, tile, init, several, warps=warps)
+        named_barrier(_FOUND, (warps + 1) * warp.WARP_SIZE)
+        waiting, number, turn = (number, *waiting[:-1]), numbers[(turn + 1) % _NUMBERS], turn + 1
 
 
 def _posts(scratch: Any, number: Any, tiles: Any, kind: Any) -> tuple[Any, Any]:

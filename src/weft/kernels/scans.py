@@ -19,7 +19,7 @@ from weft.gpu import block_idx, global_idx, warp
 from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator, merged
 from weft.kernels.row_memory import begin
-from weft.kernels.scan_tiles import SLOTS, WIDE, scan_tiles
+from weft.kernels.scan_tiles import HELPERS, SLOTS, WIDE, scan_tiles
 from weft.lang import Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel
 from weft.lang.number import number_class
 from weft.math import min as least
@@ -313,5 +313,5 @@ def _launch(
     if not op.threads_are_loops:
         each = threads * more["lanes"] * more["vectors"]
         named["shared_mem_bytes"] = SLOTS * each * named["kind"].dtype.itemsize
-        threads += warp.WARP_SIZE  # the one that looks at other tiles
+        threads += HELPERS * warp.WARP_SIZE
     op.launch(found, grid, threads, *lines, scratch, *counts, extents, init, **named)
