@@ -181,7 +181,8 @@ def test_tensor_asks_the_layout(ctx: BaseContext) -> None:
         def tensor(self, buffer: DeviceBuffer[Any] | HostBuffer[Any]) -> tuple[str, int]:
             return ("tensor", len(buffer))
 
-    assert ctx.enqueue_create_buffer("int32", 8).tensor(Rows()) == ("tensor", 8)
+    layout: Any = Rows()
+    assert ctx.enqueue_create_buffer("int32", 8).tensor(layout) == ("tensor", 8)
 
 
 def test_multi_dimensional_arrays_copy_whole(ctx: BaseContext) -> None:

@@ -417,7 +417,7 @@ class Lowering:
         """A call whose several results come back in a struct."""
         types = tuple(r.type for r in op.results)
         result = self.result_type(types)
-        call = f"call {convention} {result} {callee}({args}){tail}"
+        call = " ".join(filter(None, ("call", convention, result, f"{callee}({args}){tail}")))
         if not types:
             self.put(call)
             return
