@@ -110,6 +110,7 @@ def samples(kind: Any) -> list[Any]:
         low, high = limits(kind)
         near = [*range(-20, 21), low, low + 1, high, high - 1, 448, 464, 465, 480, 65504, 65519, 65520, 65536]
         near += [s * (1 << n) + d for n in range(7, 64) for d in (-1, 0, 1) for s in (1, -1)]
+        near += [(1 << n) + (k << n - 8) + d for n in range(24, 64) for k in (1, 3) for d in (-1, 0, 1)]
         near += [(1 << 53) + 1, (1 << 62) + (1 << 38) + 1, (1 << 60) + (1 << 52) + 1]
         return sorted({n for n in near if low <= n <= high})
     found: set[float] = {0.0, math.inf} if FLOATS[kind][3] else {0.0}

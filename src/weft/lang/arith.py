@@ -372,7 +372,8 @@ def cast(b: Elaboration, x: Value, source: DType, target: DType) -> Value:
             return _cast_float(b, x, source, target)
         return b.value(f"llvm.intr.fpto{'s' if target.is_signed else 'u'}i.sat", (x,), to)
     if target.kind == "bfloat" and source.bits > 24:  # targets go through float32, and would round twice
-        return _cast_float(b, cast(b, _odd(b, x, source), source, DType.float64), DType.float64, target)
+        wide = cast(b, _odd(b, x, source), source, DType.float64)
+        return _cast_float(b, _as_single(b, wide), DType.float64, target)
     if target is DType.float16 and source.bits > 16:
         x = _within(b, x, source, 131071)
     if target.is_float:
@@ -410,6 +411,20 @@ def _odd(b: Elaboration, x: Value, d: DType) -> Value:
     size = x if not d.is_signed else b.value("arith.xori", (x, _shr(b, d, x, b.constant(63, x.type))), x.type)
     large = compare(b, "ge", DType.uint64, size, b.constant(DType.float64.greatest, x.type))
     return select(b, large, odd, x)
+
+
+def _as_single(b: Elaboration, x: Value) -> Value:
+    """A double of no more digits than a float32 has; the last says if there were others.
+
+    LLVM makes one conversion of an integer to double and on to bfloat16 (InstCombine), which it then
+    takes through float32: that must not round.
+    """
+    bits = bitcast(b, x, DType.int64)
+    one, zero = b.constant(1 << 29, bits.type), b.constant(0, bits.type)
+    tail = b.value("arith.andi", (bits, b.constant((1 << 29) - 1, bits.type)), bits.type)
+    sticky = select(b, compare(b, "ne", DType.int64, tail, zero), one, zero)
+    bits = b.value("arith.ori", (b.value("arith.subi", (bits, tail), bits.type), sticky), bits.type)
+    return bitcast(b, bits, DType.float64)
 
 
 def _cast_float(b: Elaboration, x: Value, source: DType, target: DType) -> Value:
