@@ -36,17 +36,21 @@ def among_blocks(
     shifted = shifted.format(s.number(1, blocks), s.number(1, blocks - 1))
     at = f"({own} + {s.number(0, 40)}) % {threads}"
     if s.chance(2):
-        change = f"{place}[{at}] = {expression(s, kind, 1, literals=True)}"
+        given = s.fresh("v")  # before they meet: it may read what another block changes
+        before = [f"{indent}{given} = {kind.name}({expression(s, kind, 1, literals=True)})"]
+        change = f"{place}[{at}] = {given}"
         seen = f"{name}[{own}]"
     else:
-        found = seen = target(kind)
+        found, before = target(kind), []
+        seen = found
         anyone = f"{expression(s, KINDS['Int32'], 1)} & {blocks - 1}"
         shifted = s.pick(
             [shifted, anyone, f"block_id_in_cluster.x ^ {blocks - 1}", str(s.number(0, blocks - 1))]
         )
         change = f"{found} = {place}[{at}]"
     lines = [f"{indent}{place} = map_shared_rank({name}, {shifted})", indent + change]
-    return [*_met(s, alike, indent), *lines, *_met(s, alike, indent), indent + noted(seen, kind)]
+    met = [*_met(s, alike, indent), *lines, *_met(s, alike, indent)]
+    return [*before, *met, indent + noted(seen, kind)]
 
 
 def among_grid(s: Scope, own: str, area: tuple[str, Kind, int], target: Target, indent: str) -> list[str]:

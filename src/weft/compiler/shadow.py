@@ -25,6 +25,8 @@ is one on a GPU too; what is not told may be one:
   and so may a missing acquire; a missing release or barrier does not. In clusters, what one has acquired
   counts for all, and of whatever was released.
 - Two writes of the same value.
+- Where blocks wait for each other within an ``if`` or a loop, others run between what a block does there and
+  around it: what its own threads did before is in order with what they do behind.
 """
 
 from __future__ import annotations
@@ -255,22 +257,44 @@ def releases(shadow: Pointer[UInt64], me: UInt64, *, of: Comptime[str]) -> Bool:
 
 
 @func
+def logged_by(shadow: Pointer[UInt64], other: UInt64) -> UInt64:
+    """How many entries there were when a record was made, whose block's is the last of them."""
+    low, high = UInt64(0), shadow[_LOGGED]
+    while low < high:
+        middle = (low + high) // 2
+        if entry_at(shadow, middle + 1)[_FIRST] <= other:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@func
+def entry_at(shadow: Pointer[UInt64], logged: UInt64) -> Pointer[UInt64]:
+    """The last of so many entries."""
+    return Pointer.from_address(shadow[_LOG] + (logged - 1) * _ENTRY_BYTES, UInt64)
+
+
+@func
+def is_own(shadow: Pointer[UInt64], other: UInt64) -> Bool:
+    """Whether a record is the block's own, of before others ran and it went on."""
+    if other >= shadow[_BLOCK]:
+        return Bool(False)
+    logged = logged_by(shadow, other)
+    own = Pointer.from_address(shadow[_ENTRY], UInt64)[_NUMBER]
+    return (logged < shadow[_ROOM]) & (entry_at(shadow, logged)[_NUMBER] == own)
+
+
+@func
 def handed(shadow: Pointer[UInt64], other: UInt64, me: UInt64, *, of: Comptime[str]) -> Bool:
     """Whether an access was released, and this thread has acquired, or before a barrier its block."""
     own = Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] >= shadow[_BLOCK]
     if not (own or 0 < shadow[_ACQUIRED] < (shadow[_PHASE] if of == "threads" else tick_of(me))):
         return Bool(False)
-    low, high = UInt64(0), shadow[_LOGGED]
-    log = Pointer.from_address(shadow[_LOG], UInt64)
-    while low < high:
-        middle = (low + high) // 2
-        if log[middle * (_ENTRY_BYTES // WORD) + _FIRST] <= other:
-            low = middle + 1
-        else:
-            high = middle
-    if low == shadow[_ROOM]:
+    logged = logged_by(shadow, other)
+    if logged == shadow[_ROOM]:
         return Bool(True)  # of one of the blocks that are too many nothing is known
-    entry = log + (low - 1) * (_ENTRY_BYTES // WORD)
+    entry = entry_at(shadow, logged)
     released = entry[_RELEASED]
     same = (released & RELEASE != 0) | ((released ^ other) & _OWN == 0)
     return (other < entry[_MET]) | ((other >> TICK <= released >> TICK) & same)
@@ -318,6 +342,8 @@ def noted(
                 cell[CELL * n + 2] = read
             cell[CELL * n + 1] = me
     if found > UNSET and (shadow[_SEEN] != 0 if clusters else handed(shadow, found, me, of=of)):
+        return UInt64(0)
+    if found > UNSET and is_own(shadow, found):
         return UInt64(0)
     return found
 

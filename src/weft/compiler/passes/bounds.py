@@ -133,13 +133,15 @@ class _Checked:
             self.plan.sites[key] = self.new_site(access_site(kind, self.kernel, like, origin))
         return self.plan.sites[key]
 
-    def region(self, region: Region) -> None:
+    def region(self, region: Region, *, cut: bool = False) -> None:
         ops, region.ops[:] = region.ops[:], []
         b = self.b
         parts = list(stretches(ops))
         if self.races is not None:
             self.races.find_updates(parts)
         with b.into(region):
+            if self.races is not None and cut:
+                self.races.resume()
             for op in parts:
                 if isinstance(op, Stretch):
                     self.stretch(op)
@@ -150,8 +152,9 @@ class _Checked:
         """One operation, with what is in it."""
         b = self.b
         b.live, b.loc = True, op.loc
+        cut = self.races is not None and self.races.is_cut(op)
         for inner in op.regions:
-            self.region(inner)
+            self.region(inner, cut=cut)
         b.live, b.loc = True, op.loc
         if op.name in VERBS:
             given = op.results
@@ -165,6 +168,8 @@ class _Checked:
             self.origins.follow(op)
         if self.races is not None:
             self.races.order(op)
+            if cut:
+                self.races.resume()
 
     def access(self, op: Op) -> None:
         """Have an access happen where it is within its memory."""

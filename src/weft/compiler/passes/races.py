@@ -346,6 +346,20 @@ class Races:
                 b.set(slot, b.constant(0, I64))
         self.enter()
 
+    def is_cut(self, op: Op) -> bool:
+        """Whether more than a block may meet in there: others run between what is in it and around."""
+        inside = [inner for region in op.regions for inner in region.walk()] if self.again else []
+        return any(_meets(inner, group) for inner in inside for group in ("grid", "cluster"))
+
+    def resume(self) -> None:
+        """Others may have run: if they have, the thread goes on as if its block began."""
+        b, before = self.b, self.begins()
+        self.enter()
+        goes_on = b.compare("eq", self.begins(), before)
+        for slot in (self.passed, self.waited):
+            if slot is not None:
+                b.set(slot, b.select(goes_on, b.get(slot, I64), b.constant(0, I64)))
+
     def count(self, slot: Value | None) -> Value:
         """One more in a slot."""
         b = self.b
