@@ -532,41 +532,6 @@ def test_inspect_leaves_the_programs_futures_to_it(here: Path, capsys: pytest.Ca
     assert capsys.readouterr().out == "{'x': 2}\n"
 
 
-GENERIC = """
-from typing import TypeVar
-from weft import SIMD, Comptime, Float32, Pointer, kernel
-from weft.layout import LayoutTensor
-
-T = TypeVar("T")
-N = TypeVar("N", bound=int)
-
-@kernel
-def fill(x: Pointer[T], y, t: LayoutTensor, a: T, *, times: Comptime[int]):
-    x[0] = a * times
-    t[0, 0] = y[0]
-
-@kernel
-def sized(x: Pointer[SIMD[Float32, N]]):
-    x[0] = x[0] * N
-"""
-
-
-def test_inspect_takes_types(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "generic.py").write_text(GENERIC, encoding="utf-8")
-    of = ["--type", "T=Float64", "--type", "y=Pointer[Int8]", "--type", "t=Int", "--layout", "t=2,3"]
-    out = ["--emit", "ir", "-o", "out"]
-    assert main(["inspect", "generic.py:fill", *out, "--param", "times=3", *of]) == 0
-    text = (here / "out").read_text(encoding="utf-8")
-    assert ("f64" in text, "i8" in text, "f32" in text) == (True, True, False)
-    assert main(["inspect", "generic.py:sized", *out, "--type", "x=Pointer[SIMD[Float32, 8]]"]) == 0
-    assert "vector<8xf32>" in (here / "out").read_text(encoding="utf-8")
-    assert main(["inspect", "generic.py:fill"]) == 1
-    error = capsys.readouterr().err
-    for option in ("--type T=Float32", "--type 'y=", "--layout t=", "--param times=2"):
-        assert f"write {option}" in error
-    assert "4 errors" in error
-
-
 def test_an_error_at_a_terminal_names_the_command(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -602,16 +567,3 @@ def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) ->
     assert main([]) == 2
     shown = capsys.readouterr().err
     assert all(f"\n    {command} " in shown for command in ("run", "inspect", "explain", "devices"))
-
-
-def test_types_of_what_has_one_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "typed.py"
-    file.write_text(
-        "from weft import Float32, Int, Pointer, kernel\n\n\n"
-        "@kernel\ndef k(x: Pointer[Float32], n: Int, y):\n    x[n] = Float32(y)\n"
-    )
-    words = ["inspect", f"{file}:k", "--emit", "ir", "--type", "y=Float32"]
-    assert main([*words, "--type", "n=Int"]) == 0
-    assert main([*words, "--type", "n=Float32"]) == 1
-    assert "--type n=Float32: `n` is annotated Int" in capsys.readouterr().err
-    assert main([*words, "--type", "x=Pointer[Int]"]) == 1
