@@ -17,6 +17,10 @@ Each rule was found by random programs whose results were compared with NumPy's,
   known, and a comparison with what lies beyond them is taken for certain, also of nan.
 - ``neg.f32`` and ``neg.f64`` of what all threads know alike are taken for the integer's negation by integer
   instructions, where floats' need the number too: the sign of -0.0 is lost.
+
+One is mended elsewhere: a branch on two conditions over code of which nothing is left, as it only stores to
+memory of the thread that nobody reads, becomes an exit on both where it should be on either. LLVM takes such
+stores out before (``compiler/llvm/worker/backend.py``).
 """
 
 from __future__ import annotations

@@ -20,7 +20,24 @@ def _constant(lw: Lowering, op: Op) -> None:
 def _compare(lw: Lowering, op: Op) -> None:
     a, c = op.operands
     name = "icmp" if op.name == "arith.cmpi" else "fcmp"
-    lw.set(op, f"{name} {op.attrs['predicate']} {lw.typed(a)}, {lw.ref(c)}")
+    if (op, 0) in lw.hidden or (op, 1) in lw.hidden:
+        lw.set(op, f"{name} {op.attrs['predicate']} i64 {_hidden(lw, op, 0)}, {_hidden(lw, op, 1)}")
+    else:
+        lw.set(op, f"{name} {op.attrs['predicate']} {lw.typed(a)}, {lw.ref(c)}")
+
+
+def _hidden(lw: Lowering, op: Op, n: int) -> str:
+    """An operand in 64 bits, behind assembly of no instruction if LLVM is not to look into it."""
+    given = lw.ref(op.operands[n])
+    if op.operands[n].type.bits < 64:
+        wide = lw.new()
+        lw.put(f"{wide} = sext {lw.typed(op.operands[n])} to i64")
+        given = wide
+    if (op, n) not in lw.hidden:
+        return given
+    name = lw.new()
+    lw.put(f'{name} = call i64 asm "", "={lw.target.registers.get("i64", "r")},0"(i64 {given})')
+    return name
 
 
 def _select(lw: Lowering, op: Op) -> None:

@@ -9,6 +9,7 @@ from weft.compiler.ir.effects import unused
 from weft.compiler.ir.ops import BINARY, CASTS, FUNCTIONS
 from weft.compiler.ir.types import BF16, F32, PointerType, Type, vector
 from weft.compiler.llvm.constants import string_text
+from weft.compiler.llvm.counters import hidden_counters
 from weft.compiler.llvm.debug import DebugInfo
 from weft.compiler.llvm.symbols import function_symbol, global_symbol, kernel_symbol
 from weft.targets import Target
@@ -84,6 +85,8 @@ class Lowering:
         """Of the function at hand, where variables lie for debuggers."""
         self.unused: set[Op] = set()
         """Of the function at hand, what is computed for nothing."""
+        self.hidden: set[tuple[Op, int]] = set()
+        """Of the function at hand, comparisons and the operand of each that LLVM is not to look into."""
         self.count = 0
         self.faults = 0
         """Sites of the module whose faults are counted, or that have smaller numbers than these."""
@@ -206,7 +209,7 @@ class Lowering:
         """A function's text; ``define`` begins it where others than the module's code call it by a symbol."""
         self.out, self.names, self.count, self.loops, self.done = [], {}, 0, [], False
         self.homes, self.resumable = {}, f.resumable
-        self.unused = unused(f.body)
+        self.unused, self.hidden = unused(f.body), hidden_counters(f)
         args: list[str] = []
         for n, a in enumerate(f.args):
             self.names[a] = f"%a{n}"

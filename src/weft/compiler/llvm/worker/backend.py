@@ -126,6 +126,10 @@ def compile(
     else:
         manager = llvm.create_new_module_pass_manager()
         manager.add_always_inliner_pass()
+    if job.passes and job.level == 1 and _ARRAY.search(job.text):  # see targets/ptxas.py
+        manager.add_dead_store_elimination_pass()
+        manager.add_loop_deletion_pass()
+        manager.add_simplify_cfg_pass()
     manager.run(module, builder)
     if job.orders_zeros and "fcmp" in job.text:
         text = str(module)
@@ -153,6 +157,7 @@ def _addresses_as_they_are() -> Generator[None]:
         llvm.set_option("weft", "--disable-lsr=false")  # for GPUs, and others in this process
 
 
+_ARRAY = re.compile(r"= alloca [^,]+, i64 ")
 _NARROWS = re.compile(r"= (?:trunc .* to i(?:8|16)|(?:and|shl|[al]shr|[su]div|[su]rem) i\d+ \S+ \d+)\b")
 _DEFINED = re.compile(r"^  (%\S+) = (?:(?:tail |musttail |notail )?(call) .*?(@llvm\.|@|%)|(\w+))")
 _MASK = re.compile(r"^(  %\S+ = and i(\d+) (%\S+), )(\d+)(?=,|$)")
