@@ -293,4 +293,4 @@ def _is_open(p: Parameter) -> bool:
     return False
 
 
-present(globals(), host=True)
+present(globals())

@@ -288,4 +288,4 @@ def _user_cache_dir() -> Path:
     return (Path(named) if os.path.isabs(named) else Path.home() / ".cache") / "weft"
 
 
-present(globals(), host=True)
+present(globals())

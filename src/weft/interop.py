@@ -250,4 +250,4 @@ def _context(api: str, device_id: int) -> DeviceContext:
     return DeviceContext(device_id, api=api)
 
 
-present(globals(), host=True)
+present(globals())

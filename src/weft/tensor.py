@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, SupportsIndex, T
 
 from weft.diagnostics import LaunchError, a_
 from weft.diagnostics.modules import present
+from weft.diagnostics.spelt import Spelt
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.read import Unreadable, reader_of
@@ -20,7 +21,6 @@ from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.drivers import default_api
 from weft.runtime.host_buffer import HostBuffer
-from weft.runtime.spelt import Spelt
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -554,7 +554,7 @@ def _as_shape(shape: Shape) -> tuple[int, ...]:
     return extents
 
 
-present(globals(), host=True)
+present(globals())
 
 
 def _refusing(sign: str) -> Callable[..., NoReturn]:

@@ -175,4 +175,4 @@ def _only_bits(buffer: Any) -> bool:
     return buffer.dtype.is_float and buffer.dtype.numpy.kind != "f"
 
 
-present(globals(), host=True)
+present(globals())

@@ -16,13 +16,13 @@ from weft.abi.artifact import PrintSite
 from weft.abi.formats import bits_of, pack, unpack
 from weft.abi.number_text import format_value
 from weft.diagnostics import OBJECT, LaunchError
+from weft.diagnostics.spelt import INSTEAD
 from weft.dtype import DType
 from weft.gpu.host import DeviceContext
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.limits import check_launch
 from weft.runtime.printing import Console, format_print
-from weft.runtime.spelt import INSTEAD
 
 H200 = DeviceInfo(
     "NVIDIA H200",

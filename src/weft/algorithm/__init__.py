@@ -33,4 +33,4 @@ __all__ = [
 ]
 
 
-present(globals(), host=True)
+present(globals())

@@ -44,4 +44,4 @@ __all__ = [
 ]
 
 
-present(globals(), host=True)
+present(globals())

@@ -16,7 +16,7 @@ from weft.benchmark.text import FORMATS, SUFFIXES, shown
 from weft.benchmark.timing import BenchConfig, Bencher, Measurement, check_function, checked_config
 from weft.diagnostics import LaunchError, Location, caller_location
 from weft.diagnostics.hook import pruned
-from weft.runtime.spelt import Spelt
+from weft.diagnostics.spelt import Spelt
 
 T = TypeVar("T")
 

@@ -22,6 +22,8 @@ class WeftError(Exception):
     diagnostics: tuple[Diagnostic, ...]
     part: object = None
     """Which part of the expression under evaluation is meant, until it is placed: a mark or a literal."""
+    about: object = None
+    """Which value is meant, until it is placed: where a function of weft's was given it, that argument."""
     asked: FrameType | None = None
     """The call in which Python asked a number for a value that it has only at run time."""
     within: str = ""
@@ -157,11 +159,13 @@ def refuse(
     *,
     notes: Iterable[str] = (),
     part: object = None,
+    about: object = None,
 ) -> NoReturn:
     """Stop with a diagnostic at the user's expression: how the language and its library say no.
 
     Message, notes and hint may hold ``LEFT``, ``VALUE`` and so on, which become what the user wrote
-    there. ``part`` says what of the expression to underline: one of these, or a literal in it.
+    there. ``part`` says what of the expression to underline: one of these, or a literal in it. ``about`` is
+    the value that is meant: where the expression calls what refuses it, the argument that gave it.
 
     Raises:
         CompileError: always. In a kernel it has no place yet.
@@ -172,7 +176,7 @@ def refuse(
 
         raise CompileError(resolved(diagnostic, caller_location(), part))
     error = CompileError(diagnostic)
-    error.part = part
+    error.part, error.about = part, about
     raise error
 
 

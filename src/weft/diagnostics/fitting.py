@@ -79,11 +79,13 @@ def fit(
     named: Mapping[str, Any],
     options: Iterable[str] = (),
     otherwise: str = "leave it out, or add the parameter",
+    bound: Collection[str] = (),
 ) -> tuple[dict[str, Any], Problems]:
     """Arguments by parameter name, and what is wrong with them (all of it at once).
 
     ``shown`` gives the signature. ``options`` are the keywords that the call takes besides, which a misspelt
-    name may have meant, and ``otherwise`` is the help where it is like none.
+    name may have meant, ``otherwise`` is the help where it is like none, and ``bound`` are those of ``named``
+    that were given before the call.
     """
     problems = Problems()
 
@@ -108,8 +110,11 @@ def fit(
             hint = f"did you mean `{guess}`?" if guess else otherwise
             problem("argument-name", f"{name_of} has no parameter `{name}`", hint, name)
         elif name in values:
-            message = f"`{name}` is given twice, by position and by name"
-            problem("argument-name", message, "leave one of them out", name)
+            before = name in bound
+            message = f"`{name}` is given twice, by position and {'before, by bind' if before else 'by name'}"
+            hint = f"give it by name, {name}=..., which takes the place of what is bound; or leave it out"
+            at = [p.name for p in positional].index(name) if before else name
+            problem("argument-name", message, hint if before else "leave one of them out", at)
         else:
             values[name] = value
     given = {*values, *meant}
@@ -154,6 +159,7 @@ def _too_many(
         hint = f"give {' and '.join(f'{n}=' for n in free)} by name"
     else:
         hint = "leave it out" if extra == 1 else "leave out the rest"
+        hint += f"; by name it takes {', '.join(f'{n}=' for n in free)}" if free else ""
     return f"{name_of} takes {takes}, but {given} {'was' if given == 1 else 'were'} given", hint
 
 
@@ -167,8 +173,11 @@ def _check_missing(name_of: str, absent: Iterable[Fitted], problem: _Problem) ->
                 f"{name_of} needs a compile-time value for `{p.name}`",
                 f"pass {p.name}=..., or bind it before with .bind({p.name}=...)",
             )
-    runtime = [p.name for p in missing if not p.comptime]
+    runtime = [p for p in missing if not p.comptime]
     if runtime:
-        listed = ", ".join(f"`{n}`" for n in runtime)
+        listed = ", ".join(f"`{p.name}`" for p in runtime)
         message = f"{name_of} misses {'an argument' if len(runtime) == 1 else 'arguments'}: {listed}"
-        problem("argument-count", message, f"pass {'it' if len(runtime) == 1 else 'them in this order'}")
+        hint = f"pass {'it' if len(runtime) == 1 else 'them in this order'}"
+        if all(p.keyword_only for p in runtime):
+            hint = f"pass {' and '.join(f'{p.name}=...' for p in runtime)} by name"
+        problem("argument-count", message, hint)

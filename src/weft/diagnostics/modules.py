@@ -40,25 +40,21 @@ _LISTED = 16
 """More names than this are not listed in a help."""
 
 
-def present(
-    names: dict[str, Any], later: Mapping[str, str] = MappingProxyType({}), *, host: bool = False
-) -> None:
+def present(names: dict[str, Any], later: Mapping[str, str] = MappingProxyType({})) -> None:
     """Have a module show its ``__all__`` and the public modules in it, and tell of names that it has not.
 
-    A module calls it at its end.
+    Of calls of its functions that do not fit is told too. A module calls it at its end.
 
     Args:
         names: its ``globals()``.
         later: what is loaded when it is asked for, and where it lies: a name of that module, or it itself.
-        host: whether its functions are for the host alone, so that of calls that do not fit is told.
     """
     name, exported = names["__name__"], names["__all__"]
     _presented.add(name)
     names.setdefault(
         "__path__", []
     )  # a file too is asked for modules in it, so that it can say that there are none
-    if host:
-        names.update({n: _told(name, names[n]) for n in exported if n in names})
+    names.update({n: _told(name, names[n]) for n in exported if n in names})
 
     def __getattr__(asked: str) -> object:
         where = later.get(asked)
@@ -67,7 +63,7 @@ def present(
         found: Any = importlib.import_module(where)
         if where != f"{name}.{asked}" or asked in exported:
             found = getattr(found, asked)
-        names[asked] = _told(name, found) if host else found
+        names[asked] = _told(name, found)
         return names[asked]
 
     def __dir__() -> list[str]:
@@ -79,7 +75,7 @@ def present(
 
 
 def _told(module: str, held: Any) -> Any:
-    """A function of a module for the host, told of; all else as it is."""
+    """A function of a module's own, told of; all else as it is."""
     own = isinstance(held, FunctionType) and held.__module__.startswith(module)
     return told_of(held) if own else held
 
@@ -89,7 +85,7 @@ def _unknown(caller: FrameType, module: str, name: str) -> Exception:
     file = caller.f_code.co_filename
     if name.startswith("_") or file.startswith("<frozen") or is_internal(file) or elaborating.now:
         return AttributeError(f"module {module!r} has no attribute {name!r}")
-    from weft.diagnostics.wrote import resolved
+    from weft.diagnostics.wrote import imported_place, resolved
 
     known = [n for n in dir(sys.modules[module]) if n[0] != "_"]
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
@@ -99,7 +95,10 @@ def _unknown(caller: FrameType, module: str, name: str) -> Exception:
         listed = f"it has {', '.join(known)}" if len(known) <= _LISTED else f"dir({module}) lists what it has"
         hint = f"write {guess}" if guess else listed
     found = Diagnostic("unknown-attribute", f"{module} has no `{name}`", hints=(hint,))
-    return (UnknownName if imported else UnknownAttribute)(resolved(found, caller_location()))
+    place = caller_location()
+    if imported and place is not None:
+        place = imported_place(place, name)
+    return (UnknownName if imported else UnknownAttribute)(resolved(found, place))
 
 
 def _elsewhere(name: str) -> str:

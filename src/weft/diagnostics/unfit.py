@@ -8,8 +8,10 @@ call that fits pays 0.1 to 0.2 µs; waits, with which little can be wrong, pay n
 from __future__ import annotations
 
 import functools
+import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics.errors import LaunchError, elaborating
@@ -24,8 +26,8 @@ _LONGEST = 100
 """A signature of more characters than this is shown without types."""
 
 
-_ANY = frozenset({"Any", "object", "A", "T"})
-"""Annotations that say nothing."""
+_ANY = re.compile("Any|object|[A-Z]|[A-Z][a-z]+T")
+"""Annotations that say nothing: type variables, too."""
 
 
 class UnfitCall(LaunchError, TypeError):
@@ -54,6 +56,15 @@ def told_of(function: F) -> F:
 
     vars(call)["__weft_told__"] = True
     return cast("F", call)
+
+
+def frame_above(depth: int) -> FrameType:
+    """The frame so many calls above the caller's, as ``sys._getframe`` counts, without those that tell."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and (depth > 0 or frame.f_code.co_filename == __file__):
+        depth -= frame.f_code.co_filename != __file__
+        frame = frame.f_back
+    return frame
 
 
 def tell_of_methods(cls: type) -> None:
@@ -99,9 +110,11 @@ def _unfit(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[s
     else:
         return None
     params = [*taken.parameters.values()]
-    if params and params[0].name in ("self", "cls"):
+    if params and params[0].name in ("self", "cls", "_cls"):
         params, args = params[1:], args[1:]
-    name = function.__name__ if function.__name__ != "__init__" else function.__qualname__.split(".")[-2]
+    name = function.__name__
+    if name in ("__init__", "__new__"):
+        name = function.__qualname__.split(".")[-2]
     problems = misfits(name, params, args, named)
     return UnfitCall(problems.placed(caller_location(), len(args))) if problems else None
 
@@ -132,8 +145,17 @@ def _words(params: Sequence[Any], *, typed: bool) -> list[str]:
         if p.kind is p.KEYWORD_ONLY and not any(w.startswith("*") for w in words):
             words.append("*")
         stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-        said = typed and p.annotation is not p.empty and p.annotation not in _ANY
-        kind = f": {p.annotation}" if said else ""
+        kind = f": {_type(p.annotation)}" if typed and p.annotation is not p.empty else ""
+        kind = "" if _ANY.fullmatch(kind[2:]) else kind
         default = "" if p.default is p.empty else f" = {p.default!r}" if kind else f"={p.default!r}"
         words.append(f"{stars}{p.name}{kind}{default}")
     return words
+
+
+def _type(annotation: Any) -> str:
+    """An annotation as somebody wrote it: a text, a class, or what ``typing`` made of a text."""
+    return (
+        getattr(annotation, "__forward_arg__", None)
+        or getattr(annotation, "__name__", None)
+        or str(annotation)
+    )

@@ -206,18 +206,22 @@ def resolved(
     place: Location | None,
     part: object = None,
     *,
+    given: ast.AST | None = None,
     whole: bool = False,
     quoted: bool = True,
 ) -> Diagnostic:
     """The diagnostic with its marks replaced by the words at ``place``, and labelled there.
 
-    ``part`` narrows the place: one of the marks, or a literal that stands below. ``whole`` makes all
+    ``part`` narrows the place: one of the marks, or a literal that stands below. ``given`` is the argument of
+    the call there that is meant, and is what ``VALUE`` and ``STORED`` stand for. ``whole`` makes all
     of the expression there what ``VALUE`` stands for, as an argument is. Without ``quoted`` it is not the
     expression that is meant, as of arguments that ``*`` gives.
     """
     source = None if place is None else source_of(place.file)
     node = None if source is None else source.at(place)
     parts = {} if source is None else _parts(node, source)
+    if given is not None:
+        parts.update(value=given, stored=given)
     if whole or not quoted:
         parts = {} if node is None or not quoted else {"value": node, "stored": node}
         if parts and isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
@@ -236,9 +240,11 @@ def resolved(
     hints = diagnostic.hints
     if isinstance(node, ast.AugAssign):
         hints = tuple(_IN_PLACE.sub(r"\1 \2= \3", hint) for hint in hints)
-    if source is not None and part is not None:
+    if source is not None and (part is not None or given is not None):
         narrower: ast.AST | None
-        if isinstance(part, str) and part.startswith("\ue000"):
+        if given is not None:
+            narrower = given
+        elif isinstance(part, str) and part.startswith("\ue000"):
             narrower = parts.get(part.strip("\ue000\ue001"))
         else:
             holder = None if node is None else source.statement_of(node)
@@ -257,6 +263,19 @@ def resolved(
         labels=labels,
         notes=tuple(_MARK.sub(words, note) for note in diagnostic.notes),
         hints=tuple(_MARK.sub(words, hint) for hint in hints),
+    )
+
+
+def argument_of(call: Location, names: Collection[str | int]) -> ast.AST | None:
+    """The argument of the call at a place that is given by one of these names or positions."""
+    source = source_of(call.file)
+    node = None if source is None else source.at(call)
+    if not isinstance(node, ast.Call):
+        return None
+    named = [k.value for k in node.keywords if k.arg in names]
+    plain = next((n for n, a in enumerate(node.args) if isinstance(a, ast.Starred)), len(node.args))
+    return next(
+        (found for found in (*named, *[a for n, a in enumerate(node.args[:plain]) if n in names])), None
     )
 
 
@@ -282,6 +301,16 @@ def argument_place(
         plain = not any(isinstance(a, ast.Starred) for a in node.args)
         found = node.args[at] if plain and 0 <= at < len(node.args) else None
     return call if found is None else source.place(found)
+
+
+def imported_place(statement: Location, name: str) -> Location:
+    """The place of a name in the ``from`` statement at a place; without it, the statement's own."""
+    source = source_of(statement.file)
+    node = None if source is None else source.at(statement)
+    if source is None or not isinstance(node, ast.ImportFrom):
+        return statement
+    found = next((alias for alias in node.names if alias.name == name), None)
+    return statement if found is None else source.place(found)
 
 
 def parameter_place(file: str, line: int, name: str) -> Location:

@@ -45,6 +45,7 @@ from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import threads_are_loops
 from weft.lang.number import Number, NumberLike
+from weft.lang.places import integer
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Bool, Int, Int32, UInt32
 from weft.memory import stack_allocation
@@ -198,7 +199,7 @@ def _before_warps(parts: Any) -> Any:
 
 def broadcast(value: T, thread: NumberLike = 0) -> T:
     """What ``value`` is in the thread of this number, for all. Two barriers; shared memory for one value."""
-    return cast("T", _broadcast(value, Int(thread)))
+    return cast("T", _broadcast(value, Int(integer(thread, "the number of a thread"))))
 
 
 @func
@@ -220,7 +221,7 @@ def exchange(value: T, thread: NumberLike, *, most: int = _MOST) -> T:
         thread: the number of the thread to read from, x counting fastest.
         most: how many threads the block has at most; shared memory is taken for so many values.
     """
-    return cast("T", _exchanged(value, Int(thread), most=most))
+    return cast("T", _exchanged(value, Int(integer(thread, "the number of a thread")), most=most))
 
 
 @func
@@ -275,7 +276,7 @@ def histogram(bin: NumberLike, *, bins: int) -> Pointer[UInt32]:
     is the same at each call of this length, and may be read until the next. Three barriers; one atomic
     update of shared memory a thread.
     """
-    return cast("Pointer[UInt32]", _histogram(Int(bin), bins=bins))
+    return cast("Pointer[UInt32]", _histogram(Int(integer(bin, "the number of a bin")), bins=bins))
 
 
 @func

@@ -21,6 +21,7 @@ from weft.lang.machine import (
     warp_number,
 )
 from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.places import integer
 from weft.lang.pointer import Pointer
 from weft.lang.scalars import Bool, Int, UInt8, UInt16, UInt32, UInt64
 from weft.lang.spec import leaves_of, spec_of
@@ -97,7 +98,7 @@ def exchanged(how: Shuffle, value: Any, by: NumberLike, width: int) -> Any:
             f"{value!r} is the same in all lanes",
             hint="give a number that each lane has its own of, such as Float32(x)",
         )
-    given = by if isinstance(by, Number) else Int(by)
+    given = integer(by, "the number of a lane")
     if isinstance(value, Pointer):
         pointer = cast("Pointer[Any]", value)
         address = exchanged(how, Int(pointer), by, width)

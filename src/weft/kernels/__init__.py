@@ -88,4 +88,4 @@ _LATER = {
 }
 """Where each operation lies, which is loaded when it is asked for: in no module of its own name."""
 
-present(globals(), _LATER, host=True)
+present(globals(), _LATER)

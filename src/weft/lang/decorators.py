@@ -23,6 +23,7 @@ from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
 from weft.diagnostics import LaunchError, a_, nearest, refuse
 from weft.diagnostics.problems import Problems
+from weft.diagnostics.spelt import Spelt
 from weft.lang.above import above
 from weft.lang.elaboration import maybe_current
 from weft.lang.told_apart import same, told_apart
@@ -82,7 +83,7 @@ _NOTHING: Any = None
 """In place of a function, where a decorator is written with parentheses; a message says so."""
 
 
-class Compiled:
+class Compiled(Spelt):
     """What kernels and functions share: a definition, and its bound compile-time values."""
 
     __wrapped__: Callable[..., Any]

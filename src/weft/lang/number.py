@@ -481,6 +481,7 @@ def to_type(x: object, cls: type[Number], b: Elaboration, of: str = "") -> Value
             f"{a_(cls.__name__)} is needed here, not {kind_of(x)}",
             hint=operand_hint(x),
             part=STORED,
+            about=x,
         )
     if x.weak is not None:
         weak.meet(x, cls.dtype)
@@ -496,6 +497,7 @@ def to_type(x: object, cls: type[Number], b: Elaboration, of: str = "") -> Value
             else f"{given} does not become {wanted} by itself: that may lose bits",
             hint=f"write {scalar}({STORED})" if cls.lanes == 1 else f"write {STORED}.cast({scalar})",
             part=STORED,
+            about=x,
         )
     if x.lanes not in (1, cls.lanes):
         refuse(
@@ -503,6 +505,7 @@ def to_type(x: object, cls: type[Number], b: Elaboration, of: str = "") -> Value
             f"{a_(cls.__name__)} is needed here, not {a_(type(x).__name__)}: the lanes differ",
             hint="store vectors by p.store(i, v), or take one lane: v[0]" if cls.lanes == 1 else "",
             part=STORED,
+            about=x,
         )
     made = value_of(cls(x), b)
     if cls.dtype is DType.float64 and x.dtype.is_float and b.target.threads != "loops":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I64
-from weft.diagnostics import INDEX, OBJECT, a_, refuse
+from weft.diagnostics import INDEX, OBJECT, STORED, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration, current
@@ -20,7 +20,7 @@ from weft.lang.elements import (
     store_element,
 )
 from weft.lang.hints import kind_of
-from weft.lang.number import Number, type_name, value_of
+from weft.lang.number import Number, number_class, type_name, value_of
 from weft.lang.python_number import python_number
 from weft.lang.structs import check_field
 
@@ -63,6 +63,22 @@ def _hint(index: object) -> str:
     if hasattr(index, "x") and hasattr(index, "y"):
         return f"write {INDEX}.x"
     return "write an integer"
+
+
+def integer(value: Any, what: str) -> Any:
+    """A number of the language that counts something: an argument of a function of the library.
+
+    Raises:
+        CompileError: it is no integer.
+    """
+    known = python_number(value)
+    if isinstance(known, Number) and known.dtype.is_integer and known.lanes == 1:
+        return known
+    if isinstance(known, int):
+        return number_class(DType.int64)(known)
+    whole = isinstance(known, Number) and known.lanes == 1
+    hint = f"write Int({STORED})" if whole else _hint(known)
+    refuse("operand", f"{what} is an integer, not {kind_of(value)}", hint, part=STORED, about=value)
 
 
 def known_index(index: object) -> int | None:

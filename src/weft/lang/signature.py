@@ -65,7 +65,9 @@ def bind(
     def shown() -> str:
         return f"{fn.name}{describe_parameters(fn)}"
 
-    return fit(fn.name, shown, parameters(fn), args, {**bound, **kwargs}, options)
+    return fit(
+        fn.name, shown, parameters(fn), args, {**bound, **kwargs}, options, bound=bound.keys() - kwargs.keys()
+    )
 
 
 def argument_key(fn: Definition, name: str, count: int, named: Mapping[str, Any]) -> int | str | None:

@@ -11,6 +11,7 @@ from weft.compiler.ir.core import Value
 from weft.compiler.source.python import definition_of, named_in
 from weft.compiler.source.quoted import unquoted
 from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse, undefined
+from weft.diagnostics.unfit import frame_above, told_of
 from weft.dtype import DType
 from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
@@ -332,9 +333,7 @@ def struct(cls: type[T] | None = None, /, *, pack: int = 0, align: int = 1) -> A
         >>> Vec2(1.0, 2.0) == Vec2(1.0, 2.0)
         True
     """
-    import sys
-
-    scope = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
+    scope = dict(frame_above(1).f_locals)
     for name, value in (("pack", pack or 1), ("align", align)):
         if type(value) is not int or value < 1 or value & (value - 1):
             refuse("alignment", f"{name}={value!r} is not a power of two", hint=f"write {name}=4, say")
@@ -381,6 +380,7 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     except TypeError:
         message = f"a field of {cls.__name__} without a default stands behind one that has one"
         refuse("field-type", message, hint="put those with defaults last")
+    made.__init__ = told_of(made.__init__)
     for name, method in methods.items():
         setattr(made, name, Func(definition_of(method), {}))
     compare_fields(made, tuple(field.name for field in dataclasses.fields(made)))

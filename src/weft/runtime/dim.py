@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, SupportsIndex, cast
 
 from weft.diagnostics import LaunchError, a_
+from weft.diagnostics.unfit import told_of
 
 
 class Dim(NamedTuple):
@@ -28,6 +29,8 @@ class Dim(NamedTuple):
         """How many blocks or threads these extents make."""
         return self.x * self.y * self.z
 
+
+setattr(Dim, "__new__", told_of(Dim.__new__))  # noqa: B010  (which a NamedTuple may not define)
 
 DimLike = int | SupportsIndex | Sequence[int] | Dim
 

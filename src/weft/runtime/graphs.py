@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.diagnostics import LaunchError
+from weft.diagnostics.spelt import Spelt
 from weft.runtime.driver import Capture, Graph, Stream
-from weft.runtime.spelt import Spelt
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NoReturn
 
 from weft.diagnostics import LaunchError, a_
-from weft.runtime.spelt import Spelt
+from weft.diagnostics.spelt import Spelt
 
 
 class Here(Spelt):

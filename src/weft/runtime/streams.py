@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from weft.diagnostics import LaunchError, a_
+from weft.diagnostics.spelt import Spelt
 from weft.runtime import unwaited
 from weft.runtime.driver import Event, Stream
-from weft.runtime.spelt import Spelt
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext

@@ -6,11 +6,12 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, cast
 
-from weft.diagnostics import refuse
+from weft.diagnostics import INDEX, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
+from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, type_name
 from weft.lang.scalars import Bool, Int32
-from weft.lang.spec import Leaf, NumberSpec, Spec, leaves_of
+from weft.lang.spec import Leaf, NumberSpec, Spec, is_composite, leaves_of
 from weft.record import record
 from weft.tile.distribution import Distribution, Shape, blocked
 from weft.tile.exchange import distributed
@@ -95,6 +96,13 @@ class Tile(Generic[T]):
 
     def __getitem__(self, number: int) -> T:
         """One of this thread's elements, by a number known at compile time."""
+        if not isinstance(number, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = (
+                f"a tile has no parts: its brackets take a number of this thread's, not {kind_of(number)}"
+            )
+            refuse(
+                "index", message, hint="load the part that is meant: tile.load(t, (first,), (n,))", part=INDEX
+            )
         if not 0 <= number < len(self):
             message = f"element {number} of a thread that holds {len(self)} of a tile"
             refuse("bounds", message, hint="count with unroll(range(len(tile)))")
@@ -385,4 +393,7 @@ def _spread(operand: Any, to: Distribution) -> Any:
         return distributed(tile.distribution, tile.values, to)
     if isinstance(operand, Number) and operand.lanes == 1 and to.count > 1:
         return number_class(operand.dtype, to.count)(operand)
+    if is_composite(operand) and not isinstance(operand, Number):
+        message = f"a tile computes with tiles and numbers, not with {kind_of(operand)}"
+        refuse("operand", message, hint="load a tile of it: tile.load(t, (first,), (n,))")
     return operand

@@ -100,4 +100,4 @@ def attention(q: A, k: A, v: A, *, causal: bool = False, diagonal: int = 0, scal
     return _ops.attention(q, k, v, causal, diagonal, scale)[0]
 
 
-present(globals(), host=True)
+present(globals())

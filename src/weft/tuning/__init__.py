@@ -12,4 +12,4 @@ from weft.tuning.known import Choice, write_table
 __all__ = ["Autotuner", "Choice", "Config", "PerConfig", "autotune", "write_table"]
 
 
-present(globals(), host=True)
+present(globals())

@@ -14,7 +14,7 @@ from weft.compiler.frontend.stage import is_staged
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.core import Attribute, Op, Region, Value
 from weft.compiler.ir.types import Type
-from weft.diagnostics import frame_location, is_internal
+from weft.diagnostics import frame_location, is_internal, unfit
 from weft.dtype import DType
 from weft.lang import conversions, elaboration, lanes, number, operators, power
 from weft.record import replace
@@ -27,8 +27,8 @@ _NO_ATTRS: dict[str, Attribute] = {}
 _ACCESSES = frozenset(("llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"))
 _UNSEEN = {Feature.ASYNC_COPY}
 """What a machine does by assembly, where the library also has loads and stores, which checks see."""
-_OPERATORS = frozenset(m.__file__ for m in (access, conversions, lanes, number, operators, power))
-"""What stands between an operator, or an index, and what it emits."""
+_OPERATORS = frozenset(m.__file__ for m in (access, conversions, lanes, number, operators, power, unfit))
+"""What stands between an operator, an index or a call of the library, and what it emits."""
 
 
 def _span(frame: FrameType) -> tuple[int, ...] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import sys
 from itertools import pairwise
@@ -20,6 +21,7 @@ from weft.diagnostics import (
     is_internal,
     unfit,
 )
+from weft.diagnostics.wrote import argument_of
 from weft.lang import places
 from weft.record import replace
 
@@ -131,12 +133,31 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
     for diagnostic in error.diagnostics:
         if not diagnostic.labels:
             diagnostic, part = refined(diagnostic, error.part, place, frame, helper, known)
-            diagnostic = resolved(diagnostic, place, part)
+            given = (
+                None if error.about is None or not users else _given(error.about, frames, users[-1], place)
+            )
+            diagnostic = resolved(diagnostic, place, part, given=given)
         elif not error.within and not helper:
             out.append(diagnostic)
             continue
         out.append(replace(diagnostic, notes=_cut((*diagnostic.notes, *chain))))
     return _within(CompileError(out), error.within if not users else name)
+
+
+def _given(
+    value: object, frames: list[TracebackType], user: TracebackType, place: Location
+) -> ast.AST | None:
+    """The argument of the user's call that gave this value to the function of weft's which it calls."""
+    inside = [f.tb_frame for f in frames[frames.index(user) + 1 :]]
+    called = next((f for f in inside if f.f_code.co_filename not in _RIGHT_THERE), None)
+    if called is None:
+        return None
+    from inspect import getargvalues
+
+    names, _, _, held = getargvalues(called)
+    bound = names[:1] in (["self"], ["cls"])
+    at = next((n for n, name in enumerate(names) if held.get(name) is value), None)
+    return None if at is None else argument_of(place, (names[at], at - bound))
 
 
 def _whole(file: str, line: int) -> Location:

@@ -247,7 +247,29 @@ def package_of(module: str) -> str:
     return _PACKAGES.get(module.partition(".")[0], "")
 
 
+OF_TILES = {
+    **_all("weft.math.max(x, 0.0)", "relu maximum clip clamp"),
+    "minimum": "weft.math.min(x, y)",
+    **_all("1.0 / (1.0 + exp(-x)), with exp of weft.math", "sigmoid"),
+    **_all("the five lines: p = exp(x - x.max(axis=1)), then p / p.sum(axis=1)", "softmax log_softmax"),
+    **_all("x.sum(axis=1) / n, with n elements in a row", "mean"),
+    **_all("x.reduce(lambda a, b: a * b, axis=1)", "prod"),
+    **_all("x.transpose()", "trans permute swapaxes T"),
+    **_all("x.cast(Float16)", "astype to"),
+    **_all("x.scan(lambda a, b: ...)", "associative_scan cumprod"),
+    **_all("x.reshape(m, n); extents of 1 spread out by themselves", "view broadcast_to expand_dims"),
+    **_all("tile.store of each part: tiles are not joined", "cat join interleave concatenate stack"),
+}
+"""What to write for functions and methods of tiles elsewhere."""
+
 OF_MODULES = {
+    **{("tile", name): text for name, text in OF_TILES.items()},
+    ("tile", "program_id"): "block_idx.x, from weft.gpu",
+    ("tile", "num_programs"): "grid_dim.x, from weft.gpu",
+    ("tile", "cdiv"): "ceildiv(a, b), from weft.math",
+    ("tile", "next_power_of_2"): "tile.power_of_two(n)",
+    ("tile", "static_range"): "unroll(range(n)), from weft",
+    ("tile", "rand"): "tile.arange(n).map(lambda i: rand(seed, i)), with rand of weft.random",
     ("warp", "vote"): "ballot(p)",
     ("warp", "active_mask"): "ballot(p): a bit for each lane; all lanes come to it, or none",
     ("block", "prefix_max"): "reduce(...) for one result, or a scan of weft.algorithm on the host",

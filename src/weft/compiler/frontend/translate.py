@@ -23,8 +23,10 @@ from weft.compiler.frontend.names import (
     OF_PARTS,
     OF_POINTERS,
     OF_TENSORS,
+    OF_TILES,
     RENAMED,
     TENSOR_ALIASES,
+    advice,
 )
 from weft.compiler.frontend.variables import Var
 from weft.compiler.ir.core import Value
@@ -61,6 +63,8 @@ BRACKETS = {
     "Distributing": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)",
 }
 """What to write, by the name of what ``tensor.tile`` and its kin give."""
+_ALIKE = 0.75
+"""How much a name must be like another of a module to be meant: a module has many."""
 _SHOWN = 12
 """A list of more names than this is not printed."""
 
@@ -120,7 +124,8 @@ def _attribute(error: AttributeError) -> _Found | None:
         what = f"`{OBJECT}` ({_article(type(held).__name__)})" if shown else f"`{OBJECT}`"
         known = _public(dir(held))
     guess = (ALIASES if isinstance(held, Number) else TENSOR_ALIASES).get(name)
-    guess = (guess if guess in known else None) or nearest(name, known)
+    alike = _ALIKE if isinstance(held, ModuleType) else 0.6
+    guess = (guess if guess in known else None) or nearest(name, known, alike)
     listed = known if not isinstance(held, ModuleType) else []
     notes = (f"it has {', '.join(listed)}",) if 0 < len(listed) <= _SHOWN else ()
     hint = f"write `{guess}`" if guess else ("write one of these" if notes else "")
@@ -134,6 +139,8 @@ def _attribute(error: AttributeError) -> _Found | None:
         hint = f"write {OF_PARTS[name].format(OBJECT)}, from weft.linalg"
     if type(held).__name__ == "Random" and is_composite(held) and guess is not None:
         hint = f"write {OBJECT}, numbers = {OBJECT}.{guess}()"
+    if type(held).__name__ == "Tile" and name in OF_TILES:
+        hint = f"write {OF_TILES[name]}"
     if type(held).__name__ == "LayoutTensor":
         hint = hint or OF_TENSORS.get(name, "")
     elif isinstance(held, Number) and name in OF_NUMBERS:
@@ -152,7 +159,9 @@ def _of_module(module: ModuleType, name: str) -> str:
         return f"write {found}"
     classes = [vars(module).get(n) for n in getattr(module, "__all__", ())]
     having = [c for c in classes if isinstance(c, type) and name in _public(vars(c))]
-    return f"it is a method of {having[0].__name__}: write t.{name}(...)" if len(having) == 1 else ""
+    if len(having) == 1:
+        return f"it is a method of {having[0].__name__}: write t.{name}(...)"
+    return (package.startswith("weft") and advice(RENAMED.get(name, name))) or ""
 
 
 def _operand_hint(left: str, right: str) -> str:
@@ -456,6 +465,8 @@ def translated(
 def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
     """A TypeError that Python raised within weft over an argument of the user's."""
     text = str(error)
+    if isinstance(node, (ast.BinOp, ast.Compare)) and (found := _operator(error)):
+        return found
     called = f"{ast.unparse(node.func)}(...)" if isinstance(node, ast.Call) else "this"
     if m := re.match(r"must be real number, not (.+)", text):
         hint = _operand_hint(m[1], m[1])

@@ -15,6 +15,7 @@ from weft.compiler.source.definition import MISSING, Definition, Parameter, Scop
 from weft.compiler.source.quoted import text_of, unquoted
 from weft.compiler.source.written import keep_text, share_text
 from weft.diagnostics import CompileError, undefined
+from weft.diagnostics.unfit import frame_above
 
 if TYPE_CHECKING:
     import ast
@@ -276,7 +277,7 @@ def keep_locals(fn: Callable[..., Any], depth: int) -> None:
 
     ``depth`` says how many calls up is who wrote the decorator.
     """
-    frame = sys._getframe(depth + 1)  # pyright: ignore[reportPrivateUsage]
+    frame = frame_above(depth + 1)
     function = cast("FunctionType", fn)
     if frame.f_locals is frame.f_globals or "__weft_locals__" in function.__dict__:
         return

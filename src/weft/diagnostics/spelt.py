@@ -1,4 +1,4 @@
-"""What contexts, buffers, tensors, streams and graphs are asked for under the names of other libraries.
+"""What kernels, contexts, buffers, tensors, streams and graphs are asked for by names of other libraries.
 
 A method of Mojo's, CuPy's, Numba's, PyCUDA's or PyTorch's is told weft's, and so is what is misspelt.
 """
@@ -6,18 +6,12 @@ A method of Mojo's, CuPy's, Numba's, PyCUDA's or PyTorch's is told weft's, and s
 from __future__ import annotations
 
 import sys
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from weft.diagnostics import (
-    OBJECT,
-    Diagnostic,
-    a_,
-    caller_location,
-    elaborating,
-    is_internal,
-    nearest,
-)
+from weft.diagnostics.diagnostic import OBJECT, Diagnostic
+from weft.diagnostics.errors import a_, elaborating, nearest
+from weft.diagnostics.location import caller_location, is_internal
 from weft.diagnostics.modules import UnknownAttribute
 from weft.diagnostics.unfit import tell_of_methods
 
@@ -29,11 +23,26 @@ _INSIDE = {
     "Buffer": "allocation called instead key lend lend_to_peer note_written space user",
     "DeviceStream": "native record",
     "DeviceEvent": "capture native place",
+    "Compiled": "definition bound",
+    "Kernel": "at_level opt_level tuned",
 }
 """By class, what it has for weft itself, and nobody is to complete."""
 
 
-class Spelt:
+class _SpeltClass(type):
+    """What says the same of a class's own line: ``Tensor.zeros``."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            if _is_asked_by_weft(name):
+                raise AttributeError(
+                    f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls
+                )
+            raise _unknown(cls, name)
+
+
+class Spelt(metaclass=_SpeltClass):
     """What says, of a program's own line, what an attribute is called, and what a method takes."""
 
     __slots__ = ()
@@ -50,31 +59,39 @@ class Spelt:
     if not TYPE_CHECKING:  # else every name would be one that it has
 
         def __getattr__(self, name: str) -> Any:
-            caller = sys._getframe(1).f_code.co_filename
-            if name.startswith("_") or elaborating.now or is_internal(caller):
+            if _is_asked_by_weft(name):
                 raise AttributeError(
                     f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
                 )
             raise _unknown(self, name)
 
 
+def _is_asked_by_weft(name: str) -> bool:
+    """Whether no line of a program's own asks for the attribute, or Python does."""
+    caller = sys._getframe(2).f_code.co_filename  # pyright: ignore[reportPrivateUsage]
+    return name.startswith("_") or elaborating.now or is_internal(caller)
+
+
 def _unknown(held: object, name: str) -> UnknownAttribute:
     from weft.diagnostics.wrote import resolved
 
-    kinds = [kind.__name__ for kind in type(held).__mro__]
-    called = getattr(held, "called", kinds[0])
+    of_class = isinstance(held, type)
+    kinds = [kind.__name__ for kind in (held if isinstance(held, type) else type(held)).__mro__]
+    what = "the class" if of_class else a_(getattr(held, "called", kinds[0]))
     known = [n for n in dir(held) if n[0] != "_" and _has(held, n)]
-    texts = {n: text for kind in reversed(kinds) for n, text in INSTEAD.get(kind, {}).items()}
+    table = OF_CLASSES if of_class else INSTEAD
+    texts = {n: text for kind in reversed(kinds) for n, text in table.get(kind, {}).items()}
     guess = name if name in texts else nearest(name, [*known, *texts])
-    hint = texts.get(guess or "") or (f"write {OBJECT}.{guess}" if guess else f"it has {', '.join(known)}")
-    found = Diagnostic(
-        "unknown-attribute", f"`{OBJECT}` ({a_(called)}) has no attribute `{name}`", hints=(hint,)
-    )
+    listed = f"it has {', '.join(known)}" if known else f"make one: {OBJECT}(...)"
+    hint = texts.get(guess or "") or (f"write {OBJECT}.{guess}" if guess else listed)
+    found = Diagnostic("unknown-attribute", f"`{OBJECT}` ({what}) has no attribute `{name}`", hints=(hint,))
     return UnknownAttribute(resolved(found, caller_location()))
 
 
 def _has(held: object, name: str) -> bool:
-    """Whether it is a method or a property with a text for users: others are the machinery's."""
+    """Whether it is a method or a property with a text for users, of a class one of the class's own."""
+    if isinstance(held, type):
+        return isinstance(getattr(held, name), MethodType)
     found = getattr(type(held), name, None)
     return isinstance(found, (FunctionType, property)) and bool(found.__doc__)
 
@@ -91,7 +108,50 @@ _TO_HOST = f"write with {OBJECT}.map_to_host() as host: and read host.numpy() th
 _CLOSE = f"write {OBJECT}.close(); without it, it is given back when nobody holds it"
 _LATER = f"write a kernel, or weft.algorithm.reduce(function, {OBJECT}), or take host.numpy() of it"
 
+_FILLED = "make it, then fill it: t = Tensor(Float32, shape); t.fill({})"
+
+OF_CLASSES: dict[str, dict[str, str]] = {
+    "Tensor": {
+        **{
+            f"{name}{like}": _FILLED.format(n)
+            for name, n in (("zeros", 0), ("ones", 1))
+            for like in ("", "_like")
+        },
+        **_all(_FILLED.format("value"), "full full_like"),
+        **_all("write Tensor(Float32, shape)", "empty empty_like alloc allocate"),
+        **_all(
+            "take it from NumPy: Tensor.from_numpy(array)",
+            "from_list from_array array arange linspace rand randn eye of from_host",
+        ),
+        **_all("write Tensor.from_dlpack(x)", "from_torch from_jax from_cupy as_tensor from_buffer"),
+    },
+    "BaseContext": {
+        **_all('write DeviceContext(api="cpu")', "cpu host"),
+        **_all("write DeviceContext(): the GPU if there is one", "gpu cuda default current get_default"),
+        **_all("write DeviceContext.count()", "device_count number_of_devices num_devices get_device_count"),
+    },
+}
+"""By class and name: what to write where the class itself is asked."""
+
 INSTEAD: dict[str, dict[str, str]] = {
+    "Kernel": {
+        **_all(
+            f"write ctx.enqueue_function({OBJECT}, ..., grid_dim=..., block_dim=...)",
+            "launch run call execute enqueue apply grid prepared_call async_call warmup_and_run",
+        ),
+        **_all(f"write ctx.enqueue_function({OBJECT}, ..., over=n)", "forall map dispatch"),
+        **_all(f"write {OBJECT}.bind(name=value)", "specialize partial instantiate configure with_params"),
+        **_all(
+            f"write ctx.compile_function({OBJECT})",
+            "compile warmup build attributes num_regs local_size_bytes shared_size_bytes get_attributes "
+            "max_threads_per_block occupancy",
+        ),
+        **_all(
+            f'write compile_info({OBJECT}, emission_kind="asm"), from weft.compile, or `weft inspect`',
+            "ptx asm sass ir llvm cubin source inspect_asm inspect_llvm inspect_sass inspect_types code",
+        ),
+        **_all(f"write {OBJECT}.function", "py_func fn func python_function"),
+    },
     "BaseContext": {
         **_all(
             _TO_DEVICE,
