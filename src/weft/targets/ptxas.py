@@ -17,6 +17,8 @@ Each rule was found by random programs whose results were compared with NumPy's,
   known, and a comparison with what lies beyond them is taken for certain, also of nan.
 - ``neg.f32`` and ``neg.f64`` of what all threads know alike are taken for the integer's negation by integer
   instructions, where floats' need the number too: the sign of -0.0 is lost.
+- ``selp.b64`` of two numbers by a comparison of their lower 32 bits is taken for the greater or lesser of
+  those bits; the upper ones are any. Halves are selected one by one.
 
 One is mended elsewhere: a branch on two conditions over code of which nothing is left, as it only stores to
 memory of the thread that nobody reads, becomes an exit on both where it should be on either. LLVM takes such
@@ -84,6 +86,14 @@ _OF_INTEGERS = re.compile(
     r"^\s*(?:(?!(?:ld|st|mov|selp)\.)\w+\.(?:\w+\.)*[sub](?:8|16|32|64)\s|mov\.b\d+\s+\{)([^;]+);",
     re.MULTILINE,
 )
+_LOWER = re.compile(r"^\s*(?:cvt\.u32\.u64\s+(%r\d+)|mov\.b64\s+\{(%r\d+), [^}]*\}), (%rd\d+);", re.MULTILINE)
+_ORDER = re.compile(r"^\s*setp\.[lg][te]\.[su]32\s+(%p\d+), (%r\d+), (%r\d+);", re.MULTILINE)
+_CHOICE = re.compile(r"^(\s*)selp\.b64\s+(%rd\d+), (%rd\d+), (%rd\d+), (%p\d+);", re.MULTILINE)
+_CHOSEN = (
+    "{0}{{ .reg .b32 %half<6>; mov.b64 {{%half0, %half1}}, {2}; mov.b64 {{%half2, %half3}}, {3}; "
+    "selp.b32 %half4, %half0, %half2, {4}; selp.b32 %half5, %half1, %half3, {4}; "
+    "mov.b64 {1}, {{%half4, %half5}}; }}"
+)
 _HEAD = ".address_size 64\n"
 
 
@@ -136,6 +146,25 @@ def _flipped(text: str) -> str:
     return _NEGATED.sub(flip, text)
 
 
+def _chosen(text: str) -> str:
+    """Text in which 64 bits are not selected at once by which of their lower halves is greater."""
+    if not _CHOICE.search(text):
+        return text
+    whole: dict[str, set[str]] = {}
+    for one, other, of in _LOWER.findall(text):
+        whole.setdefault(one or other, set()).add(of)
+    orders = [(p, whole.get(a, set()), whole.get(b, set())) for p, a, b in _ORDER.findall(text)]
+
+    def halves(found: re.Match[str]) -> str:
+        _, _, one, other, chosen_by = found.groups()
+        alike = any(
+            p == chosen_by and ((one in a and other in b) or (other in a and one in b)) for p, a, b in orders
+        )
+        return _CHOSEN.format(*found.groups()) if alike else found[0]
+
+    return _CHOICE.sub(halves, text)
+
+
 def _operation(found: re.Match[str]) -> str:
     text = _INSTEAD[found[2]]
     for number in (1, 2, 3):
@@ -175,5 +204,5 @@ def mended(text: str) -> str:
         text = text.replace(_HEAD, _HEAD + '.pragma "nounroll";\n', 1)
     if bounded := _bounded(text):
         text = _TEST.sub(partial(_ordered, bounded), text)
-    text = _PACKED.sub(_HALVES, _flipped(text))
+    text = _PACKED.sub(_HALVES, _chosen(_flipped(text)))
     return _STORE.sub(_store, _OPERATION.sub(_operation, text))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any, cast
 
-from weft.compiler.frontend.aliases import Changes
+from weft.compiler.frontend.changes import Changes
 from weft.compiler.frontend.variables import UNDEFINED
 from weft.compiler.ir.core import Value
 from weft.diagnostics import refuse

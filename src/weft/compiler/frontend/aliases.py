@@ -10,29 +10,25 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.compiler.frontend.desugar import desugar
 from weft.compiler.frontend.handed import class_of_variable, gives_twice, is_copy, meaning, shares
+from weft.compiler.frontend.holding import has_no_parts, holds, may_be_parts, seen
 from weft.compiler.frontend.implied import is_implied, look_at_structs, operands
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.nonlocals import declared
 from weft.compiler.frontend.tree import arguments_of, root_of, walk
-from weft.compiler.frontend.variables import Var
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import a_, refuse
-from weft.lang.inline_array import InlineArray
-from weft.lang.number import Number, number_class
-from weft.lang.products import parts_of
-from weft.lang.spec import NumberSpec, PartsSpec, Spec, spec_of
-from weft.lang.structs import is_struct, lost_field, struct_fields, takes_fields
+from weft.lang.structs import is_struct, struct_fields, takes_fields
 
 if TYPE_CHECKING:
-    from weft.compiler.frontend.staging import Staging
+    pass
 
 
 class _Step(NamedTuple):
@@ -150,17 +146,10 @@ def _lies_elsewhere(pair: _Pair, field: str, frame: FrameType, fn: Definition) -
     return field != (list(struct_fields(cls))[at] if isinstance(at, int) else at)
 
 
-def seen(name: str, frame: FrameType, fn: Definition) -> Any:
-    """What a name stands for where a function runs, a captured variable or a global too."""
-    if name in frame.f_locals:
-        return frame.f_locals[name]
-    return fn.scope.captured().get(name, fn.scope.globals.get(name))
-
-
 def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _Sources:
     """The names whose objects an expression may give, or hold; ``calls`` are around it."""
     if isinstance(node, ast.Name):
-        return frozenset({_Source(node.id, calls, inner)})
+        return _FRESH if _is_plain(node) else frozenset({_Source(node.id, calls, inner)})
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         part = sources(node.value, calls, inner or bool(root_of(node)))
         return part | _implied(node, calls, inner)
@@ -188,6 +177,11 @@ def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _S
     ):
         return _FRESH.union(*[sources(part, calls, inner) for part in ast.iter_child_nodes(node)])
     return _implied(node, calls, inner)
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Whether a name is known to stand for a number."""
+    return getattr(node, "plain", False)
 
 
 def _implied(node: ast.AST | None, calls: _Calls, inner: bool = False) -> _Sources:
@@ -227,10 +221,21 @@ def _sets_parts(node: ast.stmt) -> bool:
     return any(isinstance(t, (ast.Attribute, ast.Subscript)) for t in targets)
 
 
+_ENOUGH = 2000
+"""Ways in which names may be of one object, beyond which it is asked which of them are of numbers."""
+
+
+class _TooMany(Exception):
+    """There are more ways than those."""
+
+
 class _Aliases:
     """Forward over the statements: which names may be of one object."""
 
-    def __init__(self, later: dict[ast.stmt, frozenset[str]], lost: dict[ast.AST, frozenset[str]]) -> None:
+    def __init__(
+        self, later: dict[ast.stmt, frozenset[str]], lost: dict[ast.AST, frozenset[str]], most: float
+    ) -> None:
+        self.most = most
         self.at: dict[tuple[int, int], At] = {}
         self.later = later
         self.lost = lost
@@ -243,6 +248,8 @@ class _Aliases:
             if pairs is None:
                 return None
             pairs = self._statement(node, pairs)
+            if pairs is not None and len(pairs) > self.most:
+                raise _TooMany
         return pairs
 
     def _note(self, node: ast.stmt, pairs: _Pairs, part: ast.AST | None = None) -> None:
@@ -323,9 +330,15 @@ def _assigned(pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]]) -> _Pai
     flat: list[tuple[ast.expr, _Sources]] = []
     for target, found in given:
         inner = walk(target) if isinstance(target, _DISPLAYS) else (target,)
-        flat += [(n, found) for n in inner if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
+        inner = [n for n in inner if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
+        flat += [(n, found) for n in inner if not _is_plain(n)]
     whole = {target.id for target, _ in flat if isinstance(target, ast.Name)}
-    out = {pair for pair in pairs if pair.one not in whole and pair.other not in whole}
+    out = {
+        # what one and the other have from a name stays theirs when the name comes to stand for something else
+        pair if pair.calls or pair.by not in whole else pair._replace(by="")
+        for pair in pairs
+        if pair.one not in whole and pair.other not in whole
+    }
     partners: list[tuple[str, bool, set[tuple[_Source, str]]]] = []
     for target, found in flat:
         near = {(source, "") for source in found}
@@ -398,11 +411,16 @@ def _joined(one: _Pairs | None, other: _Pairs | None) -> _Pairs | None:
 class Aliases:
     """What a function's text says of names of one object; ``at`` has it by line and column of statements."""
 
-    def __init__(self, tree: ast.FunctionDef, kernel: bool) -> None:
+    def __init__(
+        self, tree: ast.FunctionDef, kernel: bool, plain: frozenset[str] = frozenset(), most: float = _ENOUGH
+    ) -> None:
         nodes = [node for statement in tree.body for node in walk(statement)]
         if desugar(tree.body, nodes):
             nodes = walk(tree)
         note_named(nodes)
+        for node in nodes:
+            if isinstance(node, ast.Name) and node.id in plain:
+                node.plain = True  # pyright: ignore[reportAttributeAccessIssue]
         given = arguments_of(tree)
         own = frozenset(stored_names(tree.body).union(given))
         self.own = own - declared(tree)
@@ -413,9 +431,9 @@ class Aliases:
         lost: dict[ast.AST, frozenset[str]] = {
             target: frozenset({root_of(target)}) for target in lost_writes(tree, kernel)
         }
-        found = _Aliases(_Later(tree, own).later, lost)
+        found = _Aliases(_Later(tree, own).later, lost, most)
         handed = around if kernel else around.union(given)
-        first = {_Pair(p, caller_of(p), (), "", (False, False)) for p in handed}
+        first = {_Pair(p, caller_of(p), (), "", (False, False)) for p in handed - plain}
         found.block(tree.body, frozenset(first))
         self.at = found.at
         self.tree = tree
@@ -456,123 +474,63 @@ class Aliases:
 
 
 @functools.lru_cache(maxsize=1024)
-def _aliases(fn: Definition, _: object, kernel: bool, __: frozenset[str]) -> Aliases:
-    return Aliases(fn.body(), kernel)
+def _aliases(fn: Definition, _: object, kernel: bool, __: frozenset[str]) -> Aliases | None:
+    try:
+        return Aliases(fn.body(), kernel)
+    except _TooMany:
+        return None
 
 
-def aliases_of(fn: Definition, kernel: bool = False) -> Aliases:
-    """What a function's text says of names of one object."""
-    return _aliases(fn, fn.version, kernel, look_at_structs())
+@functools.lru_cache(maxsize=64)
+def _aliases_without(
+    fn: Definition, _: object, kernel: bool, __: frozenset[str], plain: frozenset[str]
+) -> Aliases:
+    return Aliases(fn.body(), kernel, plain, math.inf)
 
 
-# -- what elaboration asks ------------------------------------------------------------------------
-class Changes:
-    """What one assignment to a part changes."""
+def aliases_of(
+    fn: Definition, kernel: bool = False, values: Mapping[str, Any] | None = None
+) -> Aliases | None:
+    """What a function's text says of names of one object; ``values`` are those of its variables by now.
 
-    def __init__(self, held: Any, path: Sequence[Any]) -> None:
-        self.kind: type[Any] | None = None
-        """The class of the innermost value of which a part is set."""
-        self.field = path[0] if len(path) > 1 and isinstance(path[0], str) else ""
-        """That of the variable's within which it lies."""
-        self.held: Any = None
-        """An array in memory, all names of which see what is set."""
-        if isinstance(held, InlineArray) and held.in_memory:
-            self.held, self.kind = held, _class_along(type(held), path[:-1])
-
-    def note(self, kind: type[Any]) -> None:
-        """A part of a value of this class is set."""
-        self.kind = self.kind or kind
-
-    def check(self, b: Staging, frame: FrameType, name: str, changed: bool) -> None:
-        """Refuse it where another name would have to see it; a variable ``name`` is to hold another value."""
-        kind = self.kind
-        assert kind is not None
-        if changed and not name:
-            refuse(
-                "item-assignment",
-                f"a part is set of {a_(kind.__name__)} that no variable of this function holds",
-                notes=(f"{a_(kind.__name__)} is a value, as a number is: a copy would be changed",),
-                hint="assign it to a variable and change that; "
-                "one of the function around needs `nonlocal` here",
-            )
-        draft = b.draft
-        f, fn = draft.function, draft.definition
-        aliases = aliases_of(fn, f.kernel or f.element)
-        at = aliases.at.get(b.loc[:2])
-        if at is None or not b.live:
-            return
-        if name and name not in aliases.own:  # of a function around, which may have other names for it
-            draft.changed[name] = kind
-            return
-        for other in at.others(name, kind, frame, fn, self.field):
-            if other[0] == "<" and other[1:-1] not in aliases.own:
-                if holds(seen(other[1:-1], frame, fn), kind):
-                    refuse_shared(name, other[1:-1], kind, "lies outside of this function")
-                continue
-            if other[0] == "<":
-                if name in at.lost and other == caller_of(name):
-                    lost_field(name, "" if f.kernel or f.element else fn.name)
-                draft.changed[other[1:-1]] = kind
-            elif holds(frame.f_locals.get(other), kind, self.held):
-                refuse_shared(name, other, kind)
-        if name in at.lost:
-            lost_field(name, "" if f.kernel or f.element else fn.name)
+    None: so many ways lead from name to name that it is not worth looking at without them.
+    """
+    about = (fn, fn.version, kernel, look_at_structs())
+    found = _aliases(*about)
+    if found is not None or values is None:
+        return found
+    plain = {name for name, value in values.items() if has_no_parts(value)}
+    around = {**fn.scope.globals, **fn.scope.captured()}
+    before = len(plain) + 1
+    while len(plain) < before:  # a number now, but given what another name stood for, which is none
+        before = len(plain)
+        plain -= {
+            name
+            for name, source in _given_as_they_are(fn, fn.version)
+            if source not in plain and (source in values or may_be_parts(around.get(source)))
+        }
+    return _aliases_without(*about, frozenset(plain))
 
 
-def refuse_shared(
-    name: str, other: str, kind: type[Any], why: str = "is used after this assignment"
-) -> NoReturn:
-    """Say no to set a part where another name would have to see it."""
-    both = f"`{name}` and `{other}` may be"
-    if name == other:
-        both, other, why = f"two parts of `{name}` may be", "the other part", "would change with it"
-    else:
-        other = f"`{other}`"
-    refuse(
-        "shared-value",
-        f"{both} the same {kind.__name__} in Python, and {other} {why}",
-        notes=(f"{a_(kind.__name__)} is a value here, as a number is: {other} would not change",),
-        hint="where one is made of the other, write copy.copy(...) of it",
+@functools.lru_cache(maxsize=64)
+def _given_as_they_are(fn: Definition, _: object) -> frozenset[tuple[str, str]]:
+    """Variables that are assigned what another name stands for, or a part of it, each with that name."""
+    given: list[tuple[ast.expr, ast.expr]] = []
+    for node in walk(fn.body()):
+        if isinstance(node, ast.Assign):
+            given += [(target, node.value) for target in node.targets]
+        elif isinstance(node, (ast.NamedExpr, ast.AnnAssign)) and node.value is not None:
+            given.append((node.target, node.value))
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            given.append((node.target, node.iter))
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            given.append((node.optional_vars, node.context_expr))
+    return frozenset(
+        (name.id, source.name)
+        for target, value in given
+        for one, found in _matched(target, value)
+        for source in found
+        if not source.calls
+        for name in walk(one)
+        if isinstance(name, ast.Name)
     )
-
-
-def _class_along(cls: type[Any], path: Sequence[Any]) -> type[Any]:
-    """The class of what fields and indices lead to."""
-    for step in path:
-        parts: Any = (
-            struct_fields(cls).get(step) if is_struct(cls) else getattr(cls, "__weft_items__", (None,))[0]
-        )
-        if not isinstance(parts, type):
-            return cls
-        cls = parts
-    return cls
-
-
-def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = False) -> bool:
-    """Whether a value is of a class, or a part of it is (``strictly``: a part); ``but`` does not count."""
-    if value is but or value is None:
-        return False
-    if type(value) is Var:
-        return value.spec is not None and _spec_holds(value.spec, kind, strictly)
-    if type(value) is kind and not strictly:
-        return True
-    items: Any = value
-    if isinstance(value, (Number, InlineArray)) or is_struct(cast("type[Any]", type(value))):
-        return _spec_holds(spec_of(value), kind, strictly)
-    if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value).values()
-    elif isinstance(value, functools.partial):  # a method of an object
-        items = cast("functools.partial[Any]", value).args
-    elif hasattr(value, "captures"):  # a function in a function
-        items = value.captured()
-    elif not isinstance(value, (list, set, tuple)):
-        items = parts_of(value) or ()
-    return any(holds(item, kind, but) for item in items)
-
-
-def _spec_holds(spec: Spec, kind: type[Any], strictly: bool = False) -> bool:
-    if isinstance(spec, NumberSpec):
-        return not strictly and number_class(spec.dtype, spec.lanes) is kind
-    if not isinstance(spec, PartsSpec):
-        return False
-    return (spec.cls is kind and not strictly) or any(_spec_holds(s, kind) for s in spec.items)

@@ -90,9 +90,12 @@ def _gives_back(definition: Definition, kind: type[Any], deep: int) -> bool:
     if is_internal(definition.file):
         return False
     try:
-        returned = aliases_of(definition).returned
+        aliases = aliases_of(definition)
     except CompileError:  # its source is not known
         return True
+    if aliases is None:
+        return True
+    returned = aliases.returned
     around = definition.scope.captured() | definition.scope.globals
     own = definition.names()
     held = [calls for name, calls in returned if name in own or not isinstance(around.get(name), _NO_VALUES)]
@@ -162,6 +165,8 @@ def _makes_twice(definition: Definition | None, kind: type[Any], deep: int) -> b
         aliases = aliases_of(definition)
     except CompileError:  # its source is not known
         return False
+    if aliases is None:
+        return True
     for steps in aliases.twice:
         if all(shares(step.call, None, definition, kind, deep + 1) for step in steps):
             return True
@@ -238,7 +243,8 @@ def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], f
         helper = b.helper_of(at_hand.f_code)
         if helper is not None and changed:  # Python at compile time, whose callers are asked next
             of = written_definition(helper)
-            aliases = aliases_of(of)
+            aliases = aliases_of(of, values=at_hand.f_locals)
+            assert aliases is not None
             found = ((at, _at_hand(at.node, at_hand, exactly=True)) for at in aliases.at.values())
             at, call = next(((at, call) for at, call in found if call is not None), (None, None))
             if at is not None and call is not None:
@@ -253,7 +259,8 @@ def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], f
     f, fn = draft.function, draft.definition
     if at_hand is None or not b.live or at_hand.f_code.co_filename != fn.file:
         return
-    aliases = aliases_of(fn, f.kernel or f.element)
+    aliases = aliases_of(fn, f.kernel or f.element, at_hand.f_locals)
+    assert aliases is not None
     at: At | None = aliases.at.get(b.loc[:2])
     if at is None:
         return
@@ -281,7 +288,9 @@ class _Caller(NamedTuple):
 
 def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -> dict[str, type[Any]]:
     """What a caller changes of its own callers' by a call; refused where it uses that itself again."""
-    from weft.compiler.frontend.aliases import holds, refuse_shared, seen, sources
+    from weft.compiler.frontend.aliases import sources
+    from weft.compiler.frontend.changes import refuse_shared
+    from weft.compiler.frontend.holding import holds, seen
 
     out: dict[str, type[Any]] = {}
     for parameter, kind in changed.items():

@@ -1,0 +1,70 @@
+"""What holds a value of a class: itself, a part, or none that could."""
+
+from __future__ import annotations
+
+import functools
+from types import FrameType
+from typing import Any, cast
+
+from weft.compiler.frontend.variables import Var
+from weft.compiler.source.definition import Definition
+from weft.lang.inline_array import InlineArray
+from weft.lang.number import Number, number_class
+from weft.lang.pointer import Pointer
+from weft.lang.products import parts_of
+from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, spec_of
+from weft.lang.structs import is_struct
+
+
+def seen(name: str, frame: FrameType, fn: Definition) -> Any:
+    """What a name stands for where a function runs, a captured variable or a global too."""
+    if name in frame.f_locals:
+        return frame.f_locals[name]
+    return fn.scope.captured().get(name, fn.scope.globals.get(name))
+
+
+def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = False) -> bool:
+    """Whether a value is of a class, or a part of it is (``strictly``: a part); ``but`` does not count."""
+    if value is but or value is None:
+        return False
+    if type(value) is Var:
+        return value.spec is not None and _spec_holds(value.spec, kind, strictly)
+    if type(value) is kind and not strictly:
+        return True
+    items: Any = value
+    if isinstance(value, (Number, InlineArray)) or is_struct(cast("type[Any]", type(value))):
+        return _spec_holds(spec_of(value), kind, strictly)
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).values()
+    elif isinstance(value, functools.partial):  # a method of an object
+        items = cast("functools.partial[Any]", value).args
+    elif hasattr(value, "captures"):  # a function in a function
+        items = value.captured()
+    elif not isinstance(value, (list, set, tuple)):
+        items = parts_of(value) or ()
+    return any(holds(item, kind, but) for item in items)
+
+
+def _spec_holds(spec: Spec, kind: type[Any], strictly: bool = False) -> bool:
+    if isinstance(spec, NumberSpec):
+        return not strictly and number_class(spec.dtype, spec.lanes) is kind
+    if not isinstance(spec, PartsSpec):
+        return False
+    return (spec.cls is kind and not strictly) or any(_spec_holds(s, kind) for s in spec.items)
+
+
+def has_no_parts(value: Any) -> bool:
+    """Whether a value is a number or an address."""
+    spec = value.spec if type(value) is Var else None
+    if isinstance(spec, NumberSpec):
+        return spec.lanes == 1
+    if isinstance(value, Number):
+        return value.lanes == 1
+    return isinstance(spec, PointerSpec) or isinstance(value, (bool, int, float, str, Pointer))
+
+
+def may_be_parts(value: Any) -> bool:
+    """Whether what a name outside stands for may be a value with parts, or hold one."""
+    if isinstance(value, (InlineArray, list, tuple, dict, set)) or is_struct(cast("type[Any]", type(value))):
+        return True
+    return isinstance(value, Number) and value.lanes > 1
