@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import inspect
 import operator
 import sys
 import typing
@@ -237,7 +238,8 @@ class _Asks(ByValue):
     def _is_compiled(self, node: ast.ClassDef | ast.FunctionDef) -> bool:
         """Whether it is compiled from its text, as it stands."""
         names = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
-        return any(found(name, self.names) is made for name in names for made in (func, kernel, struct))
+        written = [inspect.unwrap(one) for name in names if callable(one := found(name, self.names))]
+        return any(one is made for one in written for made in (func, kernel, struct))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         if self._is_compiled(node):
