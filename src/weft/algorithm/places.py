@@ -113,7 +113,8 @@ def as_count(value: Any, name: str, position: int) -> int:
     if count < 0 or isinstance(value, bool):
         shown = repr(value) if isinstance(value, (int, float)) else a_(type(value).__name__)
         message = f"{name} takes a number of elements, not {shown}"
-        raise LaunchError.here("argument-type", message, "write an int, 0 or more", at=(name, position))
+        first = "the function comes first, then the number" if callable(value) else "write an int, 0 or more"
+        raise LaunchError.here("argument-type", message, first, at=(name, position))
     return count
 
 

@@ -53,6 +53,7 @@ class Fitted(Protocol):
 _Problem = Callable[..., None]
 _ALIKE = (
     "axis dim",
+    "less cmp compare comparator reverse descending",
     "size n count length num numel num_elements",
     "shape size dims",
     "src source input from_",
@@ -147,12 +148,10 @@ def _too_many(
     """What is said of too many values by position, and what to write; ``free`` are given by name alone."""
     most = len(positional)
     takes, extra = f"{most} positional argument{'s' * (most != 1)}", given - most
-    words = {
-        "shape": "give the shape as one argument: (m, n), or Layout.row_major(m, n)",
-        "layout": "give one layout: Layout.row_major(m, n)",
-    }
-    if positional and positional[-1].name in words:
-        hint = words[positional[-1].name]
+    if positional and positional[-1].name in _OF_SEVERAL:
+        hint = _OF_SEVERAL[positional[-1].name] + (
+            f"; {', '.join(f'{n}=' for n in free)} by name" if free else ""
+        )
     elif [*options] and extra == 2:
         hint = "leave out the rest; how many blocks and threads is given by name: grid_dim=, block_dim="
     elif len(free) == extra:

@@ -75,9 +75,13 @@ def present(names: dict[str, Any], later: Mapping[str, str] = MappingProxyType({
 
 
 def _told(module: str, held: Any) -> Any:
-    """A function of a module's own, told of; all else as it is."""
-    own = isinstance(held, FunctionType) and held.__module__.startswith(module)
-    return told_of(held) if own else held
+    """A function of a module's own, told of, and a dataclass whose constructor is; all else as it is."""
+    own = getattr(held, "__module__", "").startswith(module)
+    if own and isinstance(held, type) and "__dataclass_fields__" in vars(held):
+        make = vars(held).get("__init__")
+        if isinstance(make, FunctionType):
+            setattr(held, "__init__", told_of(make))  # noqa: B010  (of any class)
+    return told_of(held) if own and isinstance(held, FunctionType) else held
 
 
 def _unknown(caller: FrameType, module: str, name: str) -> Exception:
@@ -91,9 +95,12 @@ def _unknown(caller: FrameType, module: str, name: str) -> Exception:
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
     hint = advised_on_import(name) or (_elsewhere(name) if imported else "")
     if not hint:
+        from weft.diagnostics.spelt import asked_of
+
         guess = nearest(name, known, _ALIKE)
+        owner = "" if guess else asked_of(name)
         listed = f"it has {', '.join(known)}" if len(known) <= _LISTED else f"dir({module}) lists what it has"
-        hint = f"write {guess}" if guess else listed
+        hint = f"write {guess}" if guess else owner or listed
     found = Diagnostic("unknown-attribute", f"{module} has no `{name}`", hints=(hint,))
     place = caller_location()
     if imported and place is not None:

@@ -88,6 +88,17 @@ def _unknown(held: object, name: str) -> UnknownAttribute:
     return UnknownAttribute(resolved(found, caller_location()))
 
 
+def asked_of(name: str) -> str:
+    """What to write for a method of contexts, where a module was asked for it."""
+    waiting: list[type] = [Spelt]
+    while waiting:
+        kind = waiting.pop()
+        if kind.__name__.endswith("Context") and name in vars(kind):
+            return f"write ctx.{name}(...), with ctx = DeviceContext() of weft.gpu.host"
+        waiting += kind.__subclasses__()
+    return ""
+
+
 def _has(held: object, name: str) -> bool:
     """Whether it is a method or a property with a text for users, of a class one of the class's own."""
     if isinstance(held, type):
@@ -267,5 +278,9 @@ INSTEAD: dict[str, dict[str, str]] = {
             "elapsed_time time elapsed get_elapsed_time time_till time_since",
         ),
     },
+    "GraphCapture": _all(
+        "write with ctx.capture() as graph: and the work in it; then graph.replay()",
+        "replay launch run begin end begin_capture end_capture start stop synchronize",
+    ),
     "DeviceGraph": _all(f"write {OBJECT}.replay()", "launch run execute upload instantiate"),
 }

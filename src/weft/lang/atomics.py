@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I1, SLOT, of_dtype
-from weft.diagnostics import a_, refuse
+from weft.diagnostics import STORED, a_, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang import arith
 from weft.lang.elaboration import current
@@ -46,6 +46,8 @@ def _checked(name: str, pointer: object) -> Pointer[Any]:
             "atomic",
             f"Atomic.{name} takes a Pointer, not {a_(type(pointer).__name__)}",
             hint="write pointer + i for an element of a pointer, tensor.address(i, j) for one of a tensor",
+            part=STORED,
+            about=pointer,
         )
     if not pointer.dtype.is_number:
         refuse(

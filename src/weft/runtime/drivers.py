@@ -124,7 +124,7 @@ def open_device(driver: Driver, device_id: object, threads: object) -> tuple[int
         raise LaunchError.here(
             "device-id",
             f"device_id is a device's number, an int; {device_id!r} is {a_(type(device_id).__name__)}",
-            meant if api in DRIVERS else "count from 0",
+            meant if api in DRIVERS else 'write api="cpu", say, or nothing for the first GPU',
             at=("device_id", 0),
         )
     count = driver.device_count()

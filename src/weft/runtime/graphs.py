@@ -102,7 +102,7 @@ class DeviceGraph(Spelt):
         return f"<DeviceGraph of {len(self)} nodes on {self.context.name}>"
 
 
-class GraphCapture:
+class GraphCapture(Spelt):
     """The context manager of ``ctx.capture()`` and ``graph.update()``."""
 
     def __init__(self, context: BaseContext, graph: DeviceGraph) -> None:

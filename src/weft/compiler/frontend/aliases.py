@@ -108,7 +108,7 @@ class At(NamedTuple):
             elif pair.one == name == pair.other:
                 if pair.inside[1] and not holds(frame.f_locals.get(pair.by), kind, strictly=True):
                     continue
-                if all(shares(step.call, frame, fn, kind) for step in pair.calls):
+                if all(shares(step.call, frame, fn, kind, at=step.at) for step in pair.calls):
                     yield name
             elif pair.one == name and (pair.other in self.read or pair.other[0] == "<"):
                 if pair.by and not holds(seen(pair.by, frame, fn), kind):
@@ -122,7 +122,7 @@ class At(NamedTuple):
                     continue
                 if _is_copied(pair, kind, frame, fn):
                     continue
-                if all(shares(step.call, frame, fn, kind) for step in pair.calls):
+                if all(shares(step.call, frame, fn, kind, at=step.at) for step in pair.calls):
                     yield pair.other
 
 

@@ -53,8 +53,18 @@ _Spelled = ast.Call | ast.BinOp | ast.AugAssign
 _Calling = _Spelled | ast.UnaryOp | ast.Subscript | ast.Compare
 
 
-def shares(call: ast.AST, frame: FrameType | None, fn: Definition, kind: type[Any], deep: int = 0) -> bool:
-    """Whether a call may give an object of a class that it was given, or that is within what it was given."""
+def shares(
+    call: ast.AST,
+    frame: FrameType | None,
+    fn: Definition,
+    kind: type[Any],
+    deep: int = 0,
+    at: int | str | None = None,
+) -> bool:
+    """Whether a call may give an object of a class that it was given, or that is within what it was given.
+
+    ``at`` says as which argument that was, by number or keyword; None is any of them.
+    """
     if not isinstance(call, ast.Call):
         return any(_gives_back(method, kind, deep) for method in _implied_by(call, frame, fn))
     if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
@@ -80,11 +90,26 @@ def shares(call: ast.AST, frame: FrameType | None, fn: Definition, kind: type[An
         definition = written_definition(callee)
     elif definition is None and hasattr(callee, "captures"):  # a lambda
         return True
-    return isinstance(definition, Definition) and _gives_back(definition, kind, deep)
+    if not isinstance(definition, Definition):
+        return False
+    return _gives_back(definition, kind, deep, _parameter(call, definition, at))
 
 
-def _gives_back(definition: Definition, kind: type[Any], deep: int) -> bool:
-    """Whether a function may return an object of a class that it was given, or what holds it."""
+def _parameter(call: ast.Call, callee: Definition, at: int | str | None) -> str | None:
+    """The parameter that an argument is given to; None where that is not known."""
+    names = callee.names()
+    if names[:1] == ("self",) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    if isinstance(at, int):
+        return names[at] if at < len(names) else None
+    return at
+
+
+def _gives_back(definition: Definition, kind: type[Any], deep: int, parameter: str | None = None) -> bool:
+    """Whether a function may return an object of a class that it was given, or what holds it.
+
+    ``parameter`` is the one that was given it; None is any of them.
+    """
     from weft.compiler.frontend.aliases import aliases_of
 
     if is_internal(definition.file):
@@ -98,10 +123,13 @@ def _gives_back(definition: Definition, kind: type[Any], deep: int) -> bool:
     returned = aliases.returned
     around = definition.scope.captured() | definition.scope.globals
     own = definition.names()
-    held = [calls for name, calls in returned if name in own or not isinstance(around.get(name), _NO_VALUES)]
-    ways = ([step.call for step in calls] for calls in held)
+    held = [
+        calls
+        for name, calls in returned
+        if (parameter in (None, name) if name in own else not isinstance(around.get(name), _NO_VALUES))
+    ]
     return deep > _DEEPEST or any(
-        all(shares(c, None, definition, kind, deep + 1) for c in calls) for calls in ways
+        all(shares(step.call, None, definition, kind, deep + 1, step.at) for step in calls) for calls in held
     )
 
 
@@ -168,7 +196,7 @@ def _makes_twice(definition: Definition | None, kind: type[Any], deep: int) -> b
     if aliases is None:
         return True
     for steps in aliases.twice:
-        if all(shares(step.call, None, definition, kind, deep + 1) for step in steps):
+        if all(shares(step.call, None, definition, kind, deep + 1, step.at) for step in steps):
             return True
     made = ([step.call for step in steps] for steps in aliases.made)
     return any(gives_twice(inner, None, definition, kind, deep + 1) for inner in made)
