@@ -41,13 +41,12 @@ def among_blocks(
         change = f"{place}[{at}] = {given}"
         seen = f"{name}[{own}]"
     else:
-        found, before = target(kind), []
-        seen = found
         anyone = f"{expression(s, KINDS['Int32'], 1)} & {blocks - 1}"
         shifted = s.pick(
             [shifted, anyone, f"block_id_in_cluster.x ^ {blocks - 1}", str(s.number(0, blocks - 1))]
         )
-        change = f"{found} = {place}[{at}]"
+        before, seen = [], target(kind)  # which the number above must not read
+        change = f"{seen} = {place}[{at}]"
     lines = [f"{indent}{place} = map_shared_rank({name}, {shifted})", indent + change]
     met = [*_met(s, alike, indent), *lines, *_met(s, alike, indent)]
     return [*before, *met, indent + noted(seen, kind)]
