@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import ast
 import functools
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.compiler.frontend.desugar import desugar
 from weft.compiler.frontend.handed import class_of_variable, gives_twice, is_copy, meaning, shares
-from weft.compiler.frontend.holding import has_no_parts, holds, may_be_parts, seen
-from weft.compiler.frontend.implied import is_implied, look_at_structs, operands
+from weft.compiler.frontend.holding import has_no_parts, has_no_parts_of, holds, seen
+from weft.compiler.frontend.implied import class_of_operand, is_implied, look_at_structs, operands
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import note_named
@@ -103,7 +102,7 @@ class At(NamedTuple):
             if pair.one == name and pair.other in (MADE, name) and not within:
                 continue  # the one that changes is no part of it, so no two parts of it are that
             if pair.one == name and pair.other == MADE:
-                if gives_twice([step.call for step in pair.calls], frame, fn, kind):
+                if not pair.calls or gives_twice([step.call for step in pair.calls], frame, fn, kind):
                     yield name
             elif pair.one == name == pair.other:
                 if pair.inside[1] and not holds(frame.f_locals.get(pair.by), kind, strictly=True):
@@ -221,8 +220,10 @@ def _sets_parts(node: ast.stmt) -> bool:
     return any(isinstance(t, (ast.Attribute, ast.Subscript)) for t in targets)
 
 
+_Settling = Callable[[_Source], _Source | None]
+"""What is left of a source if the calls by which it is one are looked into at once; None for nothing."""
 _ENOUGH = 2000
-"""Ways in which names may be of one object, beyond which it is asked which of them are of numbers."""
+"""Ways in which names may be of one object, beyond which calls are looked into at once."""
 
 
 class _TooMany(Exception):
@@ -233,9 +234,12 @@ class _Aliases:
     """Forward over the statements: which names may be of one object."""
 
     def __init__(
-        self, later: dict[ast.stmt, frozenset[str]], lost: dict[ast.AST, frozenset[str]], most: float
+        self,
+        later: dict[ast.stmt, frozenset[str]],
+        lost: dict[ast.AST, frozenset[str]],
+        settle: _Settling | None,
     ) -> None:
-        self.most = most
+        self.settle = settle
         self.at: dict[tuple[int, int], At] = {}
         self.later = later
         self.lost = lost
@@ -248,7 +252,7 @@ class _Aliases:
             if pairs is None:
                 return None
             pairs = self._statement(node, pairs)
-            if pairs is not None and len(pairs) > self.most:
+            if self.settle is None and pairs is not None and len(pairs) > _ENOUGH:
                 raise _TooMany
         return pairs
 
@@ -262,29 +266,29 @@ class _Aliases:
     def _statement(self, node: ast.stmt, pairs: _Pairs) -> _Pairs | None:
         if isinstance(node, ast.If):
             self._note(node, pairs, node.test)
-            pairs = _named(node.test, pairs)
+            pairs = self._named(node.test, pairs)
             return _joined(self.block(node.body, pairs), self.block(node.orelse, pairs))
         if isinstance(node, (ast.For, ast.While)):
             return self._loop(node, pairs)
         self._note(node, pairs)
-        pairs = _named(node, pairs)
+        pairs = self._named(node, pairs)
         if isinstance(node, ast.With):
             for item in node.items:
                 if item.optional_vars is not None:
-                    pairs = _assigned(pairs, [(item.optional_vars, sources(item.context_expr))])
+                    pairs = self._assigned(pairs, [(item.optional_vars, sources(item.context_expr))])
             return self.block(node.body, pairs)
         if isinstance(node, (ast.Break, ast.Continue)):
             self.left[-1][isinstance(node, ast.Continue)].append(pairs)
             return None
-        return None if isinstance(node, ast.Return) else _simple(node, pairs)
+        return None if isinstance(node, ast.Return) else self._simple(node, pairs)
 
     def _loop(self, node: ast.For | ast.While, pairs: _Pairs) -> _Pairs | None:
         head, left = pairs, (list[_Pairs](), list[_Pairs]())
         while True:
             self._note(node, head, node.iter if isinstance(node, ast.For) else node.test)
-            begun = _named(node.test, head) if isinstance(node, ast.While) else head
+            begun = self._named(node.test, head) if isinstance(node, ast.While) else head
             if isinstance(node, ast.For):
-                begun = _assigned(head, [(node.target, sources(node.iter))])
+                begun = self._assigned(head, [(node.target, sources(node.iter))])
             self.left.append(left)
             end = self.block(node.body, begun)
             self.left.pop()
@@ -293,24 +297,77 @@ class _Aliases:
                 return self.block(node.orelse, head.union(*left[0]))
             head = grown
 
+    def _simple(self, node: ast.stmt, pairs: _Pairs) -> _Pairs:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs = self._assigned(pairs, _matched(target, node.value))
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            pairs = self._assigned(pairs, [(node.target, sources(node.value))])
+        elif isinstance(node, ast.AugAssign):
+            pairs = self._assigned(pairs, [(node.target, _implied(node, ()))])
+        elif isinstance(node, ast.FunctionDef):
+            reads = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+            pairs = self._assigned(pairs, [(ast.Name(node.name), frozenset(map(_Source, reads)))])
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # as items.append(p)
+            call = node.value
+            if isinstance(call.func, ast.Attribute):
+                held = _FRESH.union(*[sources(argument) for argument in call.args])
+                pairs = self._assigned(pairs, [(call.func, held)])
+        return pairs
 
-def _simple(node: ast.stmt, pairs: _Pairs) -> _Pairs:
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            pairs = _assigned(pairs, _matched(target, node.value))
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        pairs = _assigned(pairs, [(node.target, sources(node.value))])
-    elif isinstance(node, ast.AugAssign):
-        pairs = _assigned(pairs, [(node.target, _implied(node, ()))])
-    elif isinstance(node, ast.FunctionDef):
-        reads = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        pairs = _assigned(pairs, [(ast.Name(node.name), frozenset(map(_Source, reads)))])
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # as items.append(p)
-        call = node.value
-        if isinstance(call.func, ast.Attribute):
-            held = _FRESH.union(*[sources(argument) for argument in call.args])
-            pairs = _assigned(pairs, [(call.func, held)])
-    return pairs
+    def _assigned(self, pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]]) -> _Pairs:
+        """What is so after an assignment of several targets at once."""
+        flat: list[tuple[ast.expr, _Sources]] = []
+        for target, found in given:
+            found = found if self.settle is None else frozenset(filter(None, map(self.settle, found)))
+            inner = walk(target) if isinstance(target, _DISPLAYS) else (target,)
+            inner = [n for n in inner if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
+            flat += [(n, found) for n in inner if not _is_plain(n)]
+        whole = {target.id for target, _ in flat if isinstance(target, ast.Name)}
+        out = {
+            # what two have from a third name stays theirs when that comes to stand for something else
+            pair if pair.calls or pair.by not in whole else pair._replace(by="")
+            for pair in pairs
+            if pair.one not in whole and pair.other not in whole
+        }
+        partners: list[tuple[str, bool, set[tuple[_Source, str]]]] = []
+        for target, found in flat:
+            near = {(source, "") for source in found}
+            for source in found:
+                by = source.name if self.settle is None else ""
+                near |= {
+                    (_Source(p.other, self._together(source.calls, p.calls), p.inside[1]), by)
+                    for p in pairs
+                    if p.one == source.name
+                }
+            if name := root_of(target):  # else what is set lies where no variable of the function's leads
+                partners.append((name, not isinstance(target, ast.Name), near))
+        for n, (name, part, near) in enumerate(partners):
+            for (other, calls, inner), by in near:
+                if other == MADE:
+                    out.add(_Pair(name, other, calls, by, (part, inner)))
+                elif other not in whole and other != name:
+                    out |= _both(name, other, calls, by, part, inner)
+            out |= _twice(name, flat[n][1], pairs)
+            for other, other_part, others in partners[:n]:
+                for mine, theirs in ((m, t) for m, _ in near for t, _ in others if m.name == t.name != MADE):
+                    if other != name:
+                        calls = self._together(mine.calls, theirs.calls)
+                        out |= _both(
+                            name, other, calls, mine.name if self.settle is None else "", part, other_part
+                        )
+        return frozenset(out)
+
+    def _named(self, node: ast.AST, pairs: _Pairs) -> _Pairs:
+        for inner in walk(node):
+            if isinstance(inner, ast.NamedExpr):
+                pairs = self._assigned(pairs, [(inner.target, sources(inner.value))])
+        return pairs
+
+    def _together(self, calls: _Calls, others: _Calls) -> _Calls:
+        if self.settle is None:
+            return _together(calls, others)
+        return () if calls and others else calls or others
 
 
 def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, _Sources]]:
@@ -323,46 +380,6 @@ def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, _Sources
     if isinstance(target, ast.Starred):
         target = target.value
     return [(target, sources(value))]
-
-
-def _assigned(pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]]) -> _Pairs:
-    """What is so after an assignment of several targets at once."""
-    flat: list[tuple[ast.expr, _Sources]] = []
-    for target, found in given:
-        inner = walk(target) if isinstance(target, _DISPLAYS) else (target,)
-        inner = [n for n in inner if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
-        flat += [(n, found) for n in inner if not _is_plain(n)]
-    whole = {target.id for target, _ in flat if isinstance(target, ast.Name)}
-    out = {
-        # what one and the other have from a name stays theirs when the name comes to stand for something else
-        pair if pair.calls or pair.by not in whole else pair._replace(by="")
-        for pair in pairs
-        if pair.one not in whole and pair.other not in whole
-    }
-    partners: list[tuple[str, bool, set[tuple[_Source, str]]]] = []
-    for target, found in flat:
-        near = {(source, "") for source in found}
-        for source in found:
-            near |= {
-                (_Source(p.other, _together(source.calls, p.calls), p.inside[1]), source.name)
-                for p in pairs
-                if p.one == source.name
-            }
-        if name := root_of(target):  # else what is set lies where no variable of the function's leads
-            partners.append((name, not isinstance(target, ast.Name), near))
-    for n, (name, part, near) in enumerate(partners):
-        for (other, calls, inner), by in near:
-            if other == MADE:
-                out.add(_Pair(name, other, calls, by, (part, inner)))
-            elif other not in whole and other != name:
-                out |= _both(name, other, calls, by, part, inner)
-        out |= _twice(name, flat[n][1], pairs)
-        for other, other_part, others in partners[:n]:
-            for mine, theirs in ((m, t) for m, _ in near for t, _ in others if m.name == t.name != MADE):
-                if other != name:
-                    calls = _together(mine.calls, theirs.calls)
-                    out |= _both(name, other, calls, mine.name, part, other_part)
-    return frozenset(out)
 
 
 def _twice(name: str, found: _Sources, pairs: _Pairs) -> set[_Pair]:
@@ -397,13 +414,6 @@ def _both(name: str, other: str, calls: _Calls, by: str, part: bool, inner: bool
     }
 
 
-def _named(node: ast.AST, pairs: _Pairs) -> _Pairs:
-    for inner in walk(node):
-        if isinstance(inner, ast.NamedExpr):
-            pairs = _assigned(pairs, [(inner.target, sources(inner.value))])
-    return pairs
-
-
 def _joined(one: _Pairs | None, other: _Pairs | None) -> _Pairs | None:
     return other if one is None else one if other is None else one | other
 
@@ -412,7 +422,11 @@ class Aliases:
     """What a function's text says of names of one object; ``at`` has it by line and column of statements."""
 
     def __init__(
-        self, tree: ast.FunctionDef, kernel: bool, plain: frozenset[str] = frozenset(), most: float = _ENOUGH
+        self,
+        tree: ast.FunctionDef,
+        kernel: bool,
+        plain: frozenset[str] = frozenset(),
+        settle: _Settling | None = None,
     ) -> None:
         nodes = [node for statement in tree.body for node in walk(statement)]
         if desugar(tree.body, nodes):
@@ -431,7 +445,7 @@ class Aliases:
         lost: dict[ast.AST, frozenset[str]] = {
             target: frozenset({root_of(target)}) for target in lost_writes(tree, kernel)
         }
-        found = _Aliases(_Later(tree, own).later, lost, most)
+        found = _Aliases(_Later(tree, own).later, lost, settle)
         handed = around if kernel else around.union(given)
         first = {_Pair(p, caller_of(p), (), "", (False, False)) for p in handed - plain}
         found.block(tree.body, frozenset(first))
@@ -481,56 +495,97 @@ def _aliases(fn: Definition, _: object, kernel: bool, __: frozenset[str]) -> Ali
         return None
 
 
-@functools.lru_cache(maxsize=64)
-def _aliases_without(
-    fn: Definition, _: object, kernel: bool, __: frozenset[str], plain: frozenset[str]
-) -> Aliases:
-    return Aliases(fn.body(), kernel, plain, math.inf)
-
-
 def aliases_of(
-    fn: Definition, kernel: bool = False, values: Mapping[str, Any] | None = None
+    fn: Definition,
+    kernel: bool = False,
+    frame: FrameType | None = None,
+    kinds: Iterable[type[Any]] = (),
 ) -> Aliases | None:
-    """What a function's text says of names of one object; ``values`` are those of its variables by now.
+    """What a function's text says of names of one object.
 
-    None: so many ways lead from name to name that it is not worth looking at without them.
+    ``frame`` is where it runs by now, ``kinds`` are the classes that are asked for. None: so many ways lead
+    from name to name that it is not worth looking at without them.
     """
-    about = (fn, fn.version, kernel, look_at_structs())
-    found = _aliases(*about)
-    if found is not None or values is None:
+    found = _aliases(fn, fn.version, kernel, look_at_structs())
+    if found is not None or frame is None:
         return found
-    plain = {name for name, value in values.items() if has_no_parts(value)}
-    around = {**fn.scope.globals, **fn.scope.captured()}
-    before = len(plain) + 1
-    while len(plain) < before:  # a number now, but given what another name stood for, which is none
-        before = len(plain)
-        plain -= {
+    return Aliases(fn.body(), kernel, _numbers(fn, frame), _settling(fn, frame, tuple(kinds)))
+
+
+def _settling(fn: Definition, frame: FrameType, kinds: Sequence[type[Any]]) -> _Settling:
+    @functools.cache
+    def settle(source: _Source) -> _Source | None:
+        if source.name == MADE:
+            calls = [step.call for step in source.calls]
+            twice = any(gives_twice(calls, frame, fn, kind) for kind in kinds)
+            return source._replace(calls=()) if twice else None
+        for step in source.calls:
+            if not any(shares(step.call, frame, fn, kind, at=step.at) for kind in kinds):
+                return None
+            if is_copy(step.call, frame, fn):
+                source = source._replace(inner=True)
+        first = source.calls[0].call if len(source.calls) == 1 else None
+        made = isinstance(first, ast.Call) and is_struct(meaning(first.func, frame, fn))
+        return source if made else source._replace(calls=())
+
+    return settle
+
+
+def _numbers(fn: Definition, frame: FrameType) -> frozenset[str]:
+    """The variables of a function that stand for numbers and addresses, whatever they have been assigned."""
+    numbers = {name for name, value in frame.f_locals.items() if has_no_parts(value)}
+    before = len(numbers) + 1
+    given = _given(fn, fn.version)
+    while len(numbers) < before:
+        before = len(numbers)
+        numbers -= {
             name
-            for name, source in _given_as_they_are(fn, fn.version)
-            if source not in plain and (source in values or may_be_parts(around.get(source)))
+            for target, value in given
+            for name in stored_in(target)
+            if not _is_number(value, numbers, frame, fn)
         }
-    return _aliases_without(*about, frozenset(plain))
+    return frozenset(numbers)
+
+
+def stored_in(target: ast.AST) -> set[str]:
+    """The names that a target assigns."""
+    return {n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _is_number(node: ast.expr, numbers: set[str], frame: FrameType, fn: Definition) -> bool:
+    """Whether an expression gives a number, if these variables are."""
+    if isinstance(node, ast.Name) and node.id in frame.f_locals:
+        return node.id in numbers
+    if isinstance(node, ast.Compare):
+        parts = [node.left, *node.comparators]
+    elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.NamedExpr)):
+        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):  # an element of memory
+        return node.value.id in numbers
+    else:
+        cls = class_of_operand(node, frame, fn, meaning)
+        return isinstance(cls, type) and has_no_parts_of(cls)
+    return all(_is_number(part, numbers, frame, fn) for part in parts)
 
 
 @functools.lru_cache(maxsize=64)
-def _given_as_they_are(fn: Definition, _: object) -> frozenset[tuple[str, str]]:
-    """Variables that are assigned what another name stands for, or a part of it, each with that name."""
-    given: list[tuple[ast.expr, ast.expr]] = []
+def _given(fn: Definition, _: object) -> list[tuple[ast.expr, ast.expr]]:
+    """What a function assigns, each with what it is assigned."""
+    out: list[tuple[ast.expr, ast.expr]] = []
     for node in walk(fn.body()):
         if isinstance(node, ast.Assign):
-            given += [(target, node.value) for target in node.targets]
-        elif isinstance(node, (ast.NamedExpr, ast.AnnAssign)) and node.value is not None:
-            given.append((node.target, node.value))
+            for target in node.targets:
+                out += _each(target, node.value)
+        elif isinstance(node, (ast.NamedExpr, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
+            out.append((node.target, node.value))
         elif isinstance(node, (ast.For, ast.comprehension)):
-            given.append((node.target, node.iter))
+            out.append((node.target, node.iter))
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            given.append((node.optional_vars, node.context_expr))
-    return frozenset(
-        (name.id, source.name)
-        for target, value in given
-        for one, found in _matched(target, value)
-        for source in found
-        if not source.calls
-        for name in walk(one)
-        if isinstance(name, ast.Name)
-    )
+            out.append((node.optional_vars, node.context_expr))
+    return out
+
+
+def _each(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    if isinstance(target, _DISPLAYS) and isinstance(value, _DISPLAYS) and len(target.elts) == len(value.elts):
+        return [each for one, part in zip(target.elts, value.elts, strict=True) for each in _each(one, part)]
+    return [(target, value)]

@@ -47,7 +47,7 @@ class Changes:
             )
         draft = b.draft
         f, fn = draft.function, draft.definition
-        aliases = aliases_of(fn, f.kernel or f.element, frame.f_locals)
+        aliases = aliases_of(fn, f.kernel or f.element, frame, (kind,))
         assert aliases is not None
         at = aliases.at.get(b.loc[:2])
         if at is None or not b.live:

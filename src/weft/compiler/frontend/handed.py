@@ -271,7 +271,7 @@ def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], f
         helper = b.helper_of(at_hand.f_code)
         if helper is not None and changed:  # Python at compile time, whose callers are asked next
             of = written_definition(helper)
-            aliases = aliases_of(of, values=at_hand.f_locals)
+            aliases = aliases_of(of, False, at_hand, changed.values())
             assert aliases is not None
             found = ((at, _at_hand(at.node, at_hand, exactly=True)) for at in aliases.at.values())
             at, call = next(((at, call) for at, call in found if call is not None), (None, None))
@@ -287,7 +287,7 @@ def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], f
     f, fn = draft.function, draft.definition
     if at_hand is None or not b.live or at_hand.f_code.co_filename != fn.file:
         return
-    aliases = aliases_of(fn, f.kernel or f.element, at_hand.f_locals)
+    aliases = aliases_of(fn, f.kernel or f.element, at_hand, changed.values())
     assert aliases is not None
     at: At | None = aliases.at.get(b.loc[:2])
     if at is None:

@@ -63,8 +63,8 @@ def has_no_parts(value: Any) -> bool:
     return isinstance(spec, PointerSpec) or isinstance(value, (bool, int, float, str, Pointer))
 
 
-def may_be_parts(value: Any) -> bool:
-    """Whether what a name outside stands for may be a value with parts, or hold one."""
-    if isinstance(value, (InlineArray, list, tuple, dict, set)) or is_struct(cast("type[Any]", type(value))):
-        return True
-    return isinstance(value, Number) and value.lanes > 1
+def has_no_parts_of(cls: type[Any]) -> bool:
+    """Whether values of a class are numbers, addresses or what gives such."""
+    if issubclass(cls, Number):
+        return getattr(cls, "lanes", 2) == 1
+    return issubclass(cls, (bool, int, float, str, range, Pointer))
