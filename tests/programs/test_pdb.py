@@ -80,6 +80,17 @@ def test_what_no_launch_comes_to_is_told(tmp_path: Path) -> None:
         assert done.stderr.endswith(said)
 
 
+def test_exceptions_on_the_way_to_a_line_stop_nowhere(tmp_path: Path) -> None:
+    """The program's own and those of Python's library that it catches itself."""
+    text = PROGRAM + "\ntry:\n    [].pop()\nexcept IndexError:\n    print('caught')\n"
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "weft", "debug", "program.py", "--line", "999"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.endswith("caught\n")
+    assert "(Pdb)" not in done.stdout
+    assert done.stderr == "weft debug: the program has ended, and no launch came to line 999\n"
+
+
 def test_breakpoint_and_failed_assertions_stop(tmp_path: Path) -> None:
     text = PROGRAM.replace("    barrier()\n", "    if t == 5 and global_idx.x > 20:\n        breakpoint()\n")
     text = text.replace(

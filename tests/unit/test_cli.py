@@ -270,6 +270,13 @@ def test_run_without_file(weft: Run) -> None:
     assert done.stderr == "error[no-file]: cannot read nowhere.py: No such file or directory\n"
 
 
+def test_run_of_a_kernel(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text("print('ran')")
+    done = weft("run", "right.py:scale")
+    assert done.returncode == 1
+    assert done.stderr.endswith("  = help: write right.py: the whole file is run\n")
+
+
 def test_run_of_what_is_not_python(weft: Run, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text("def f(:\n", encoding="utf-8")
     done = weft("run", "program.py")

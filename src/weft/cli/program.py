@@ -21,7 +21,10 @@ def compiled(file: str) -> CodeType:
         with open(file, "rb") as source:
             text = source.read()
     except OSError as error:
-        raise CompileError.at("no-file", f"cannot read {file}: {error.strerror}", None) from None
+        name = file.partition(".py:")[0] + ".py"
+        hints = (f"write {name}: the whole file is run",) if os.path.exists(name) else ()
+        message = f"cannot read {file}: {error.strerror}"
+        raise CompileError.at("no-file", message, None, hints=hints) from None
     try:
         return compile(text, os.path.abspath(file), "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:  # a null byte is a ValueError in Python 3.11

@@ -78,6 +78,11 @@ class Session(pdb.Pdb):
         if not self._line:
             super().user_return(frame, return_value)
 
+    def user_exception(self, frame: FrameType, exc_info: Any) -> None:
+        """Stop where an exception is raised, unless it is a line that is looked for."""
+        if not self._line:
+            super().user_exception(frame, exc_info)
+
     def user_line(self, frame: FrameType) -> None:
         """Stop, if this is the line that was asked for, or none was."""
         thread = frame.f_locals.get("__t")
