@@ -326,7 +326,7 @@ class _Aliases:
         whole = {target.id for target, _ in flat if isinstance(target, ast.Name)}
         out = {
             # what two have from a third name stays theirs when that comes to stand for something else
-            pair if pair.calls or pair.by not in whole else pair._replace(by="")
+            pair if pair.by not in whole else pair._replace(by="")
             for pair in pairs
             if pair.one not in whole and pair.other not in whole
         }

@@ -33,7 +33,7 @@ from weft.lang.decorators import Compiled
 from weft.lang.inline_array import InlineArray
 from weft.lang.number import number_class
 from weft.lang.spec import NumberSpec
-from weft.lang.structs import is_struct, struct_fields
+from weft.lang.structs import is_struct, struct_fields, takes_fields
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.aliases import At
@@ -72,7 +72,7 @@ def shares(
     callee = _callee(call, frame, fn)
     definition = getattr(callee, "definition", None)
     if isinstance(callee, type):
-        return _may_hold(callee, kind)
+        return _may_hold(callee, kind, _field(call, callee, at))
     if callee is copy.deepcopy:
         return False
     if callee in _COPIED and call.args:
@@ -202,10 +202,24 @@ def _makes_twice(definition: Definition | None, kind: type[Any], deep: int) -> b
     return any(gives_twice(inner, None, definition, kind, deep + 1) for inner in made)
 
 
-def _may_hold(cls: type[Any], kind: type[Any]) -> bool:
-    """Whether values of a class may hold one of another class: as a part, not as what they are."""
+def _field(call: ast.Call, cls: type[Any], at: int | str | None) -> str | None:
+    """The field that an argument of a struct's constructor becomes; None where that is not known."""
+    if not is_struct(cls) or not takes_fields(cls) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    names = list(struct_fields(cls))
+    if isinstance(at, int):
+        return names[at] if at < len(names) else None
+    return at if at in names else None
+
+
+def _may_hold(cls: type[Any], kind: type[Any], field: str | None = None) -> bool:
+    """Whether values of a class may hold one of another class: as a part, not as what they are.
+
+    ``field`` is the only one that may.
+    """
     if is_struct(cls):
-        return any(_holds(annotation, kind) for annotation in struct_fields(cls).values())
+        fields = struct_fields(cls)
+        return any(_holds(fields[name], kind) for name in ([field] if field else fields))
     if issubclass(cls, InlineArray):
         items = getattr(cls, "__weft_items__", None)
         return items is None or _holds(items[0], kind)
