@@ -544,7 +544,7 @@ class DeviceContext(MakesTiles, BaseContext):
 
                 self._native = install(self)
                 if self._native is not None:
-                    self.__dict__.update(native_methods(self, self._native))
+                    vars(self).update(native_methods(self, self._native))
 
     def _load(self, kernel: Kernel[...], specs: Specs, options: CompileOptions) -> tuple[Reads, Loaded]:
         key = (kernel.definition, specs, options)
