@@ -15,13 +15,14 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.compiler.frontend.desugar import desugar
-from weft.compiler.frontend.handed import class_of_variable, gives_twice, is_copy, meaning, shares
-from weft.compiler.frontend.holding import has_no_parts, has_no_parts_of, holds, seen
-from weft.compiler.frontend.implied import class_of_operand, is_implied, look_at_structs, operands
+from weft.compiler.frontend.handed import PLACED, class_of_variable, gives_twice, is_copy, meaning, shares
+from weft.compiler.frontend.holding import holds, seen
+from weft.compiler.frontend.implied import is_implied, look_at_structs, operands
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.nonlocals import declared
+from weft.compiler.frontend.numbers_of import numbers_of
 from weft.compiler.frontend.tree import arguments_of, root_of, walk
 from weft.compiler.source.definition import Definition
 from weft.lang.structs import is_struct, struct_fields, takes_fields
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 class _Step(NamedTuple):
     """A call to which a name is given, and as which argument: its number or its keyword; None of a callee.
 
-    An operator, an item or an attribute that may run a method is one as well.
+    An operator, an item or an attribute that may run a method is one as well, and what is assigned to a part
+    (as ``PLACED``).
     """
 
     call: ast.AST
@@ -300,9 +302,11 @@ class _Aliases:
     def _simple(self, node: ast.stmt, pairs: _Pairs) -> _Pairs:
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                pairs = self._assigned(pairs, _matched(target, node.value))
+                pairs = self._assigned(
+                    pairs, _matched(target, node.value), permuted=_permutes(target, node.value)
+                )
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            pairs = self._assigned(pairs, [(node.target, sources(node.value))])
+            pairs = self._assigned(pairs, _matched(node.target, node.value))
         elif isinstance(node, ast.AugAssign):
             pairs = self._assigned(pairs, [(node.target, _implied(node, ()))])
         elif isinstance(node, ast.FunctionDef):
@@ -315,8 +319,10 @@ class _Aliases:
                 pairs = self._assigned(pairs, [(call.func, held)])
         return pairs
 
-    def _assigned(self, pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]]) -> _Pairs:
-        """What is so after an assignment of several targets at once."""
+    def _assigned(
+        self, pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]], permuted: bool = False
+    ) -> _Pairs:
+        """What is so after an assignment of several targets at once; ``permuted``: of what they were."""
         flat: list[tuple[ast.expr, _Sources]] = []
         for target, found in given:
             found = found if self.settle is None else frozenset(filter(None, map(self.settle, found)))
@@ -346,6 +352,8 @@ class _Aliases:
             for (other, calls, inner), by in near:
                 if other == MADE:
                     out.add(_Pair(name, other, calls, by, (part, inner)))
+                elif other == name and part and not permuted and not _stays(calls):
+                    out.add(_Pair(name, name, calls, name, (True, True)))
                 elif other not in whole and other != name:
                     out |= _both(name, other, calls, by, part, inner)
             out |= _twice(name, flat[n][1], pairs)
@@ -370,6 +378,18 @@ class _Aliases:
         return () if calls and others else calls or others
 
 
+def _permutes(target: ast.expr, value: ast.expr) -> bool:
+    """Whether several places are assigned what they held, one of another."""
+    if not isinstance(target, _DISPLAYS) or not isinstance(value, _DISPLAYS):
+        return False
+    return sorted(map(ast.unparse, target.elts)) == sorted(map(ast.unparse, value.elts))
+
+
+def _stays(calls: _Calls) -> bool:
+    """Whether a place is assigned what it held, as ``v.x += y`` may."""
+    return any(isinstance(step.call, ast.AugAssign) and step.at == 0 for step in calls)
+
+
 def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, _Sources]]:
     """What each of several targets is given."""
     if isinstance(target, _DISPLAYS):
@@ -379,7 +399,8 @@ def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, _Sources
         return [found for one in target.elts for found in _matched(one, value)]
     if isinstance(target, ast.Starred):
         target = target.value
-    return [(target, sources(value))]
+    part = isinstance(target, (ast.Attribute, ast.Subscript))
+    return [(target, sources(value, (_Step(value, PLACED),) if part else ()))]
 
 
 def _twice(name: str, found: _Sources, pairs: _Pairs) -> set[_Pair]:
@@ -509,7 +530,7 @@ def aliases_of(
     found = _aliases(fn, fn.version, kernel, look_at_structs())
     if found is not None or frame is None:
         return found
-    return Aliases(fn.body(), kernel, _numbers(fn, frame), _settling(fn, frame, tuple(kinds)))
+    return Aliases(fn.body(), kernel, numbers_of(fn, frame), _settling(fn, frame, tuple(kinds)))
 
 
 def _settling(fn: Definition, frame: FrameType, kinds: Sequence[type[Any]]) -> _Settling:
@@ -529,63 +550,3 @@ def _settling(fn: Definition, frame: FrameType, kinds: Sequence[type[Any]]) -> _
         return source if made else source._replace(calls=())
 
     return settle
-
-
-def _numbers(fn: Definition, frame: FrameType) -> frozenset[str]:
-    """The variables of a function that stand for numbers and addresses, whatever they have been assigned."""
-    numbers = {name for name, value in frame.f_locals.items() if has_no_parts(value)}
-    before = len(numbers) + 1
-    given = _given(fn, fn.version)
-    while len(numbers) < before:
-        before = len(numbers)
-        numbers -= {
-            name
-            for target, value in given
-            for name in stored_in(target)
-            if not _is_number(value, numbers, frame, fn)
-        }
-    return frozenset(numbers)
-
-
-def stored_in(target: ast.AST) -> set[str]:
-    """The names that a target assigns."""
-    return {n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-
-
-def _is_number(node: ast.expr, numbers: set[str], frame: FrameType, fn: Definition) -> bool:
-    """Whether an expression gives a number, if these variables are."""
-    if isinstance(node, ast.Name) and node.id in frame.f_locals:
-        return node.id in numbers
-    if isinstance(node, ast.Compare):
-        parts = [node.left, *node.comparators]
-    elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.NamedExpr)):
-        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):  # an element of memory
-        return node.value.id in numbers
-    else:
-        cls = class_of_operand(node, frame, fn, meaning)
-        return isinstance(cls, type) and has_no_parts_of(cls)
-    return all(_is_number(part, numbers, frame, fn) for part in parts)
-
-
-@functools.lru_cache(maxsize=64)
-def _given(fn: Definition, _: object) -> list[tuple[ast.expr, ast.expr]]:
-    """What a function assigns, each with what it is assigned."""
-    out: list[tuple[ast.expr, ast.expr]] = []
-    for node in walk(fn.body()):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                out += _each(target, node.value)
-        elif isinstance(node, (ast.NamedExpr, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
-            out.append((node.target, node.value))
-        elif isinstance(node, (ast.For, ast.comprehension)):
-            out.append((node.target, node.iter))
-        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            out.append((node.optional_vars, node.context_expr))
-    return out
-
-
-def _each(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    if isinstance(target, _DISPLAYS) and isinstance(value, _DISPLAYS) and len(target.elts) == len(value.elts):
-        return [each for one, part in zip(target.elts, value.elts, strict=True) for each in _each(one, part)]
-    return [(target, value)]

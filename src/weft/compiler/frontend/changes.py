@@ -64,7 +64,7 @@ class Changes:
                 if name in at.lost and other == caller_of(name):
                     lost_field(name, "" if f.kernel or f.element else fn.name)
                 draft.changed[other[1:-1]] = kind
-            elif holds(frame.f_locals.get(other), kind, self.held):
+            elif other == name or holds(frame.f_locals.get(other), kind, self.held):
                 refuse_shared(name, other, kind)
         if name in at.lost:
             lost_field(name, "" if f.kernel or f.element else fn.name)

@@ -53,6 +53,10 @@ _Spelled = ast.Call | ast.BinOp | ast.AugAssign
 _Calling = _Spelled | ast.UnaryOp | ast.Subscript | ast.Compare
 
 
+PLACED = "="
+"""In place of an argument: an expression is assigned to a part of something."""
+
+
 def shares(
     call: ast.AST,
     frame: FrameType | None,
@@ -63,8 +67,11 @@ def shares(
 ) -> bool:
     """Whether a call may give an object of a class that it was given, or that is within what it was given.
 
-    ``at`` says as which argument that was, by number or keyword; None is any of them.
+    ``at`` says as which argument that was, by number or keyword; None is any of them. ``PLACED`` says that it
+    is no call but an expression, of which it may be a part.
     """
+    if at == PLACED:
+        return _may_be(cast("ast.expr", call), frame, fn, kind)
     if not isinstance(call, ast.Call):
         return any(_gives_back(method, kind, deep) for method in _implied_by(call, frame, fn))
     if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
@@ -93,6 +100,16 @@ def shares(
     if not isinstance(definition, Definition):
         return False
     return _gives_back(definition, kind, deep, _parameter(call, definition, at))
+
+
+def _may_be(node: ast.expr, frame: FrameType | None, fn: Definition, kind: type[Any]) -> bool:
+    """Whether what an expression gives may be of a class, or hold what is."""
+    of = class_of_operand(node, frame, fn, meaning)
+    if of is MISSING and isinstance(node, (ast.Attribute, ast.Subscript)):
+        owner = class_of_operand(node.value, frame, fn, meaning)
+        if owner is not MISSING and not methods_of(node, [owner], fn):
+            return _may_hold(owner, kind)
+    return of is MISSING or of is kind or _may_hold(of, kind)
 
 
 def _parameter(call: ast.Call, callee: Definition, at: int | str | None) -> str | None:
