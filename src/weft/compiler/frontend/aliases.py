@@ -22,7 +22,7 @@ from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.nonlocals import declared
-from weft.compiler.frontend.numbers_of import numbers_of
+from weft.compiler.frontend.numbers_of import assigned_in, numbers_of
 from weft.compiler.frontend.tree import arguments_of, root_of, walk
 from weft.compiler.source.definition import Definition
 from weft.lang.structs import is_struct, struct_fields, takes_fields
@@ -534,8 +534,14 @@ def aliases_of(
 
 
 def _settling(fn: Definition, frame: FrameType, kinds: Sequence[type[Any]]) -> _Settling:
+    own = {*frame.f_locals, *assigned_in(fn)}
+
     @functools.cache
     def settle(source: _Source) -> _Source | None:
+        if source.name not in own and source.name != MADE:  # a function, a module
+            value = seen(source.name, frame, fn)
+            if value is not None and not any(holds(value, kind) for kind in kinds):
+                return None
         if source.name == MADE:
             calls = [step.call for step in source.calls]
             twice = any(gives_twice(calls, frame, fn, kind) for kind in kinds)

@@ -31,7 +31,7 @@ from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, is_internal, refuse
 from weft.lang.decorators import Compiled
 from weft.lang.inline_array import InlineArray
-from weft.lang.number import number_class
+from weft.lang.number import Number, number_class
 from weft.lang.spec import NumberSpec
 from weft.lang.structs import is_struct, struct_fields, takes_fields
 
@@ -103,13 +103,29 @@ def shares(
 
 
 def _may_be(node: ast.expr, frame: FrameType | None, fn: Definition, kind: type[Any]) -> bool:
-    """Whether what an expression gives may be of a class, or hold what is."""
+    """Whether what an expression gives may be of a class, or hold what is: so may then what it is made of."""
     of = class_of_operand(node, frame, fn, meaning)
-    if of is MISSING and isinstance(node, (ast.Attribute, ast.Subscript)):
+    if of is not MISSING:
+        cls = cast("type[Any]", of)
+        if issubclass(cls, _NO_VALUES):
+            return False
+        return issubclass(kind, cls) if issubclass(cls, Number) else cls is kind or _may_hold(cls, kind)
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
         owner = class_of_operand(node.value, frame, fn, meaning)
-        if owner is not MISSING and not methods_of(node, [owner], fn):
-            return _may_hold(owner, kind)
-    return of is MISSING or of is kind or _may_hold(of, kind)
+        return owner is MISSING or bool(methods_of(node, [owner], fn)) or _may_hold(owner, kind)
+    if isinstance(node, ast.IfExp):
+        parts = [node.body, node.orelse]
+    elif isinstance(node, ast.BoolOp):
+        parts = node.values
+    elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+        parts = operands(node)
+    elif isinstance(node, ast.Call) and _callee(node, frame, fn) is not MISSING:
+        parts = [*node.args, *[keyword.value for keyword in node.keywords]]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # a method
+        parts = [*node.args, *[keyword.value for keyword in node.keywords], node.func.value]
+    else:
+        return True
+    return any(_may_be(part, frame, fn, kind) for part in parts)
 
 
 def _parameter(call: ast.Call, callee: Definition, at: int | str | None) -> str | None:

@@ -31,6 +31,11 @@ def numbers_of(fn: Definition, frame: FrameType) -> frozenset[str]:
     return frozenset(numbers)
 
 
+def assigned_in(fn: Definition) -> set[str]:
+    """The names that a function assigns."""
+    return {name for target, _ in _given(fn, fn.version) for name in _stored_in(target)}
+
+
 def _stored_in(target: ast.AST) -> set[str]:
     """The names that a target assigns."""
     return {n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
