@@ -201,3 +201,94 @@ def test_what_changes_its_operand(load: Callable[[str], ModuleType], lines: str)
             raise
         found = expected
     assert found == expected
+
+
+HIDING = """
+o = 3
+
+
+@struct
+class Vec:
+    x: Int
+    y: Int
+
+    def __mul__(self, k):
+        return self
+
+    def __add__(self, o):
+        return o * 2
+
+
+def helper(q):
+    o = q
+    return o * 2
+
+
+def swapped(q):
+    return [o * 2 for o in (q,)][0]
+
+
+@func
+def run(p: Int) -> Int:
+    v = Vec(p, 2)
+    w = Vec(3, p)
+    r = {expression}
+    r.x = 1000
+    return w.x
+"""
+
+
+@pytest.mark.parametrize("expression", ["v + w", "helper(w)", "swapped(w)"])
+def test_a_name_of_its_own_hides_what_is_around(load: Callable[[str], ModuleType], expression: str) -> None:
+    """``o`` is a number outside: a parameter or variable of that name is none."""
+    text = HIDING.format(expression=expression)
+    assert load(PLAIN + text).run(4) == 1000
+    with pytest.raises(CompileError, match="shared-value"):
+        load(WEFT + text).run(4)
+
+
+LAYERS = dict(add="*", mul="@", matmul="^", xor="|", **{"or": "&", "and": "-"}, sub="//")
+LAYER = """
+    def __{name}__(self, o):
+        return o {sign} self.x
+"""
+LAYERED = """
+@struct
+class Vec{n}:
+    x: Int
+    y: Int
+{methods}
+    def __floordiv__(self, o):
+        return Outer(Inner(o))
+
+    def __pow__(self, o):
+        make = made
+        return Box(make(o + self.x))
+"""
+CALLED = """
+def made(n):
+    return Vec0(n, 5)
+
+
+@struct
+class Box:
+    vec: Vec0
+
+
+@func
+def run(p: Int) -> Int:
+    v = Vec0(p, 1)
+    box = v**p
+    box.vec.x += 1
+    return box.vec.x + v.x
+"""
+
+
+def test_many_ways_from_operator_to_operator(load: Callable[[str], ModuleType]) -> None:
+    """Six structs with eight operators each are 6 to the 7th ways, which are not gone one by one."""
+    text = "@struct\nclass Inner:\n    x: Int\n\n\n@struct\nclass Outer:\n    x: Inner\n"
+    methods = "".join(LAYER.format(name=name, sign=sign) for name, sign in LAYERS.items())
+    text += "".join(LAYERED.format(n=n, methods=methods) for n in range(6)) + CALLED
+    expected = [load(PLAIN + text).run(p) for p in (1, 4)]
+    module = load(WEFT + text)
+    assert [int(module.run(p)) for p in (1, 4)] == expected

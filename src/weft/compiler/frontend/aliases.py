@@ -15,11 +15,12 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.compiler.frontend.desugar import desugar
-from weft.compiler.frontend.handed import PLACED, class_of_variable, gives_twice, is_copy, meaning, shares
+from weft.compiler.frontend.handed import PLACED, gives_twice, is_copy, shares
 from weft.compiler.frontend.holding import holds, seen
 from weft.compiler.frontend.implied import is_implied, look_at_structs, operands
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
+from weft.compiler.frontend.meaning import class_of_variable, meaning
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.nonlocals import declared
 from weft.compiler.frontend.numbers_of import assigned_in, numbers_of

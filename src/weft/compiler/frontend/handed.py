@@ -7,13 +7,12 @@ caller's object as well. So what was given to it must not be used after the call
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 import dataclasses
 import functools
 import inspect
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FrameType, FunctionType, MethodDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -26,13 +25,13 @@ from weft.compiler.frontend.implied import (
     operands,
     runs_operators,
 )
+from weft.compiler.frontend.meaning import meaning
 from weft.compiler.frontend.tree import B, root_of
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, is_internal, refuse
 from weft.lang.decorators import Compiled
 from weft.lang.inline_array import InlineArray
-from weft.lang.number import Number, number_class
-from weft.lang.spec import NumberSpec
+from weft.lang.number import Number
 from weft.lang.structs import is_struct, struct_fields, takes_fields
 
 if TYPE_CHECKING:
@@ -57,23 +56,45 @@ PLACED = "="
 """In place of an argument: an expression is assigned to a part of something."""
 
 
+class _Asked(NamedTuple):
+    """How deep in calls of calls a question is asked, and what was found on the way to it."""
+
+    deep: int
+    found: dict[tuple[object, ...], bool]
+
+    def once(self, answer: Callable[..., bool], *given: object) -> bool:
+        """What is answered at this depth, without a second look: functions call each other in many ways."""
+        key = self.deep, answer, *given
+        if key not in self.found:
+            self.found[key] = answer(*given, self)
+        return self.found[key]
+
+    def further(self) -> _Asked:
+        return self._replace(deep=self.deep + 1)
+
+
+def _first() -> _Asked:
+    return _Asked(0, {})
+
+
 def shares(
     call: ast.AST,
     frame: FrameType | None,
     fn: Definition,
     kind: type[Any],
-    deep: int = 0,
     at: int | str | None = None,
+    so_far: _Asked | None = None,
 ) -> bool:
     """Whether a call may give an object of a class that it was given, or that is within what it was given.
 
     ``at`` says as which argument that was, by number or keyword; None is any of them. ``PLACED`` says that it
     is no call but an expression, of which it may be a part.
     """
+    so_far = so_far or _first()
     if at == PLACED:
         return _may_be(cast("ast.expr", call), frame, fn, kind)
     if not isinstance(call, ast.Call):
-        return any(_gives_back(method, kind, deep) for method in _implied_by(call, frame, fn))
+        return any(so_far.once(_gives_back, m, kind, None) for m in _implied_by(call, frame, fn))
     if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
         return True  # what a pattern captures
     callee = _callee(call, frame, fn)
@@ -83,14 +104,14 @@ def shares(
     if callee is copy.deepcopy:
         return False
     if callee in _COPIED and call.args:
-        copied = [class_of_operand(arm, frame, fn, meaning) for arm in _arms(call.args[0])]
+        copied = [class_of_operand(arm, frame, fn) for arm in _arms(call.args[0])]
         return any(of is MISSING or _may_hold(of, kind) for of in copied)
     if callee in _ANEW:
         return True
-    if callee in _SAME or callee is MISSING or deep > _DEEPEST:
+    if callee in _SAME or callee is MISSING or so_far.deep > _DEEPEST:
         return True
     if runs_operators(callee):
-        return any(_gives_back(method, kind, deep) for method in _implied_by(call, frame, fn))
+        return any(so_far.once(_gives_back, m, kind, None) for m in _implied_by(call, frame, fn))
     if isinstance(callee, MethodDescriptorType):  # as those of lists
         return True
     if isinstance(callee, FunctionType):
@@ -99,19 +120,19 @@ def shares(
         return True
     if not isinstance(definition, Definition):
         return False
-    return _gives_back(definition, kind, deep, _parameter(call, definition, at))
+    return so_far.once(_gives_back, definition, kind, _parameter(call, definition, at))
 
 
 def _may_be(node: ast.expr, frame: FrameType | None, fn: Definition, kind: type[Any]) -> bool:
     """Whether what an expression gives may be of a class, or hold what is: so may then what it is made of."""
-    of = class_of_operand(node, frame, fn, meaning)
+    of = class_of_operand(node, frame, fn)
     if of is not MISSING:
         cls = cast("type[Any]", of)
         if issubclass(cls, _NO_VALUES):
             return False
         return issubclass(kind, cls) if issubclass(cls, Number) else cls is kind or _may_hold(cls, kind)
     if isinstance(node, (ast.Attribute, ast.Subscript)):
-        owner = class_of_operand(node.value, frame, fn, meaning)
+        owner = class_of_operand(node.value, frame, fn)
         return owner is MISSING or bool(methods_of(node, [owner], fn)) or _may_hold(owner, kind)
     if isinstance(node, ast.IfExp):
         parts = [node.body, node.orelse]
@@ -138,7 +159,7 @@ def _parameter(call: ast.Call, callee: Definition, at: int | str | None) -> str 
     return at
 
 
-def _gives_back(definition: Definition, kind: type[Any], deep: int, parameter: str | None = None) -> bool:
+def _gives_back(definition: Definition, kind: type[Any], parameter: str | None, so_far: _Asked) -> bool:
     """Whether a function may return an object of a class that it was given, or what holds it.
 
     ``parameter`` is the one that was given it; None is any of them.
@@ -161,8 +182,9 @@ def _gives_back(definition: Definition, kind: type[Any], deep: int, parameter: s
         for name, calls in returned
         if (parameter in (None, name) if name in own else not isinstance(around.get(name), _NO_VALUES))
     ]
-    return deep > _DEEPEST or any(
-        all(shares(step.call, None, definition, kind, deep + 1, step.at) for step in calls) for calls in held
+    further = so_far.further()
+    return so_far.deep > _DEEPEST or any(
+        all(shares(step.call, None, definition, kind, step.at, further) for step in calls) for calls in held
     )
 
 
@@ -183,7 +205,7 @@ def _callee(call: ast.Call, frame: FrameType | None, fn: Definition) -> Any:
 def _implied_by(node: ast.AST, frame: FrameType | None, fn: Definition) -> list[Definition]:
     """The methods that an operator, an item, an attribute or a function of Python's may run."""
     given = node.args if isinstance(node, ast.Call) else operands(node)
-    return methods_of(node, [class_of_operand(part, frame, fn, meaning) for part in given], fn)
+    return methods_of(node, [class_of_operand(part, frame, fn) for part in given], fn)
 
 
 def _arms(node: ast.expr) -> list[ast.expr]:
@@ -192,13 +214,18 @@ def _arms(node: ast.expr) -> list[ast.expr]:
 
 
 def gives_twice(
-    calls: list[ast.AST], frame: FrameType | None, fn: Definition, kind: type[Any], deep: int = 0
+    calls: list[ast.AST],
+    frame: FrameType | None,
+    fn: Definition,
+    kind: type[Any],
+    so_far: _Asked | None = None,
 ) -> bool:
     """Whether the last of these calls may give what holds an object of a class in two places.
 
     The others are around it, and have to give what they are given.
     """
     *around, call = calls
+    so_far = so_far or _first()
     if not isinstance(call, ast.Call):
         made_by = _implied_by(call, frame, fn)
     else:
@@ -211,12 +238,12 @@ def gives_twice(
             made_by = [written_definition(callee)]
         else:
             made_by = [getattr(callee, "definition", None)]
-    if deep > _DEEPEST or not all(shares(outer, frame, fn, kind, deep) for outer in around):
+    if so_far.deep > _DEEPEST or not all(shares(o, frame, fn, kind, so_far=so_far) for o in around):
         return False
-    return any(_makes_twice(definition, kind, deep) for definition in made_by)
+    return any(so_far.once(_makes_twice, definition, kind) for definition in made_by)
 
 
-def _makes_twice(definition: Definition | None, kind: type[Any], deep: int) -> bool:
+def _makes_twice(definition: Definition | None, kind: type[Any], so_far: _Asked) -> bool:
     """Whether what a function returns may hold an object of a class in two places."""
     from weft.compiler.frontend.aliases import aliases_of
 
@@ -228,11 +255,12 @@ def _makes_twice(definition: Definition | None, kind: type[Any], deep: int) -> b
         return False
     if aliases is None:
         return True
+    further = so_far.further()
     for steps in aliases.twice:
-        if all(shares(step.call, None, definition, kind, deep + 1, step.at) for step in steps):
+        if all(shares(step.call, None, definition, kind, step.at, further) for step in steps):
             return True
     made = ([step.call for step in steps] for steps in aliases.made)
-    return any(gives_twice(inner, None, definition, kind, deep + 1) for inner in made)
+    return any(gives_twice(inner, None, definition, kind, further) for inner in made)
 
 
 def _field(call: ast.Call, cls: type[Any], at: int | str | None) -> str | None:
@@ -261,50 +289,6 @@ def _may_hold(cls: type[Any], kind: type[Any], field: str | None = None) -> bool
 
 def _holds(annotation: Any, kind: type[Any]) -> bool:
     return not isinstance(annotation, type) or annotation is kind or _may_hold(annotation, kind)
-
-
-def class_of_variable(value: Any) -> Any:
-    """The class of what a variable holds, as far as it is known; else MISSING."""
-    from weft.compiler.frontend.variables import Var
-
-    if type(value) is not Var:
-        return cast("type[Any]", type(value))
-    spec = value.spec
-    if isinstance(spec, NumberSpec):
-        return number_class(spec.dtype, spec.lanes)
-    return getattr(spec, "cls", MISSING)
-
-
-def meaning(node: ast.expr, frame: FrameType | None, fn: Definition) -> Any:
-    """What a name or an attribute of one stands for where a function runs; MISSING if not known."""
-    from weft.compiler.frontend.variables import Var
-
-    if isinstance(node, ast.Name):
-        found: Any = MISSING if frame is None else frame.f_locals.get(node.id, MISSING)
-        if type(found) is Var:
-            return class_of_variable(found)
-        if found is MISSING:
-            names = {**vars(builtins), **fn.scope.globals, **fn.scope.captured()}
-            found = names.get(node.id, MISSING)
-        return found
-    if not isinstance(node, (ast.Attribute, ast.Subscript)):
-        return MISSING
-    held = meaning(node.value, frame, fn)
-    if held is MISSING:
-        return MISSING
-    if isinstance(node, ast.Subscript):  # of a class, its parameters; of a variable, an item
-        if isinstance(node.value, ast.Name) and frame and type(frame.f_locals.get(node.value.id)) is Var:
-            return MISSING
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        given = [p.value if isinstance(p, ast.Constant) else meaning(p, frame, fn) for p in parts]
-        if not isinstance(held, type) or MISSING in given:
-            return MISSING
-        return cast("Any", held)[given[0] if len(given) == 1 else tuple(given)]
-    cls = cast("type[Any]", held if isinstance(held, type) else type(held))
-    found = inspect.getattr_static(cls, node.attr, MISSING)
-    if found is MISSING:
-        found = inspect.getattr_static(held, node.attr, MISSING)  # of a module
-    return getattr(found, "__func__", found)
 
 
 # -- calls that change what they are given --------------------------------------------------------

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from types import FrameType, FunctionType
 from typing import Any, cast
 from weakref import WeakSet
 
 from weft.compiler.frontend.helpers import written_definition
+from weft.compiler.frontend.meaning import meaning
 from weft.compiler.frontend.tree import walk
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, is_internal
@@ -46,7 +47,6 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.NotEq: "ne",
 }
 _OTHERS = frozenset(("__abs__", "__round__", "__divmod__", "__rdivmod__", "__call__", "__getitem__"))
-_Meaning = Callable[[ast.expr, FrameType | None, Definition], Any]
 _BINARY = [word for kind, word in _OPERATORS.items() if issubclass(kind, ast.operator)]
 _NAMES = _OTHERS.union(
     [f"__{word}__" for word in _OPERATORS.values()],
@@ -130,15 +130,15 @@ def methods_of(node: ast.AST, classes: Iterable[Any], fn: Definition) -> list[De
         }
         near.update(cls.__module__ for cls in found)
         found = [cls for cls in declared_structs() if cls.__module__ in near]
-    return [definition for cls in found for name, definition in _methods(cls) if name in names]
+    return [definition for cls in found for _, definition in _methods(cls, names)]
 
 
-def class_of_operand(node: ast.expr, frame: FrameType | None, fn: Definition, meaning: _Meaning) -> Any:
+def class_of_operand(node: ast.expr, frame: FrameType | None, fn: Definition) -> Any:
     """The class of what an expression gives, where names and fields say it; else MISSING."""
     if isinstance(node, ast.Constant):
         return type(node.value)
     if isinstance(node, ast.Attribute):
-        owner = class_of_operand(node.value, frame, fn, meaning)
+        owner = class_of_operand(node.value, frame, fn)
         found = struct_fields(owner).get(node.attr, MISSING) if is_struct(owner) else MISSING
         return found if isinstance(found, type) else MISSING
     if isinstance(node, ast.Call):
@@ -154,7 +154,7 @@ def class_of_operand(node: ast.expr, frame: FrameType | None, fn: Definition, me
         if isinstance(found, type) and is_variable(node, frame):
             return found
         return cast("type[Any]", type(found))  # of a class its own, which no struct is
-    kinds = {class_of_operand(part, frame, fn, meaning) for part in operands(node)}
+    kinds = {class_of_operand(part, frame, fn) for part in operands(node)}
     if MISSING not in kinds and any(map(is_struct, kinds)):
         results = {method.result for method in methods_of(node, kinds, fn)}
         result = results.pop() if len(results) == 1 else MISSING
@@ -184,9 +184,12 @@ def is_variable(node: ast.expr, frame: FrameType | None) -> bool:
     )
 
 
-def _methods(cls: type[Any]) -> Iterator[tuple[str, Definition]]:
+def _methods(cls: type[Any], names: Iterable[str] | None = None) -> Iterator[tuple[str, Definition]]:
+    """What operators and attributes run of a class; ``names``: of these alone."""
     for owner in cls.__mro__:
-        for name, item in vars(owner).items():
+        held = vars(owner)
+        for name in tuple(held) if names is None else names:
+            item = held.get(name)
             getter = item.fget if isinstance(item, property) else item if name in _NAMES else None
             found = written_definition(getter) if isinstance(getter, FunctionType) else None
             found = found or getattr(getter, "definition", None)

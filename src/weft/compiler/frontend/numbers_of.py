@@ -6,7 +6,6 @@ import ast
 import functools
 from types import FrameType
 
-from weft.compiler.frontend.handed import meaning
 from weft.compiler.frontend.holding import has_no_parts, has_no_parts_of
 from weft.compiler.frontend.implied import class_of_operand
 from weft.compiler.frontend.tree import walk
@@ -52,7 +51,7 @@ def _is_number(node: ast.expr, numbers: set[str], frame: FrameType, fn: Definiti
     elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):  # an element of memory
         return node.value.id in numbers
     else:
-        cls = class_of_operand(node, frame, fn, meaning)
+        cls = class_of_operand(node, frame, fn)
         return isinstance(cls, type) and has_no_parts_of(cls)
     return all(_is_number(part, numbers, frame, fn) for part in parts)
 
