@@ -133,22 +133,23 @@ class Logic(Builtins):
 
     def _joined(self, known: Value, region: Region, other: bool | Value, is_and: bool) -> Any:
         """A condition joined with another, which was emitted to a region of its own."""
-        if isinstance(other, bool) and _pure(region):
+        empty = Region()
+        only = (region, empty) if is_and else (empty, region)
+        if isinstance(other, bool):
+            if not _pure(region):
+                self.emit("weft.if", (known,), (), {}, only)
             return _Bool.of(known) if other is is_and else other
         if _pure(region):
             self.splice(region)
-            assert isinstance(other, Value)
             made = self.value("arith.andi" if is_and else "arith.ori", (known, other), I1)
             self.members.joined(known, other, made, is_and)
             return _Bool.of(made)
         result = Var(self, "and" if is_and else "or", _Bool.of(known))
         with self.into(region):
-            result.store(_Bool.of(other) if isinstance(other, Value) else _Bool(other))
-        empty = Region()
-        self.emit("weft.if", (known,), (), {}, (region, empty) if is_and else (empty, region))
+            result.store(_Bool.of(other))
+        self.emit("weft.if", (known,), (), {}, only)
         made = result.load()
-        if isinstance(other, Value):
-            self.members.joined(known, other, made.value, is_and)
+        self.members.joined(known, other, made.value, is_and)
         return made
 
     def _either(self, first: Any, thunk: Callable[[], Any], is_and: bool) -> Any:
