@@ -357,22 +357,21 @@ def statement(s: Scope, indent: str, depth: int, loop: Loop | None) -> tuple[lis
     inner = indent + "    "
     if form == "jump" and loop is not None:
         word = s.pick(["break", "continue"])
-        if not loop.unrolled:
+        if not loop.unrolled or s.chance(3):
             return [f"{indent}{word}"], True
         test = f"{loop.unrolled} == {s.number(0, 3)}"
         return [f"{indent}if {test}:", f"{inner}{word}"], False
-    if form == "return" and s.returns and (loop is None or not loop.unrolled):
+    if form == "return" and s.returns:
         return [f"{indent}return{returned(s)}"], True
     if depth == 0 or form in ("simple", "jump", "return"):
         return simple(s, indent), False
     if form == "if":
-        return _if(s, indent, depth, None if loop is not None and loop.unrolled else loop), False
+        return _if(s, indent, depth, loop), False
     if form == "match":
-        return _match(s, indent, depth, None if loop is not None and loop.unrolled else loop), False
+        return _match(s, indent, depth, loop), False
     lines = {"while": _while, "unroll": _unroll, "for": _for}[form](s, indent, depth)
     if s.chance(4) and not any(line.startswith(f"{indent}while True:") for line in lines):
-        outer = None if loop is not None and loop.unrolled else loop
-        lines += [f"{indent}else:", *block(s, inner, depth - 1, outer)]
+        lines += [f"{indent}else:", *block(s, inner, depth - 1, loop)]
     return lines, False
 
 

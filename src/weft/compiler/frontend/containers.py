@@ -80,6 +80,13 @@ class Containers:
             return Held()
         return self._each((*frame.f_locals.items(), *_found(frame.f_code.co_names, frame.f_globals)))
 
+    def named_in(self, frame: FrameType | None) -> Held:
+        """Likewise, but for what only staged code has a name for, such as what a loop runs over."""
+        found = self.held(frame)
+        out = Held(one for one in found if not one[0].startswith("__weft"))
+        out.beyond = found.beyond
+        return out
+
     def named(self, thunk: Any) -> Held:
         """Those that an expression names, which is a function of its own."""
         if type(thunk) is not FunctionType:

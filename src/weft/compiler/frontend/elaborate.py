@@ -462,11 +462,13 @@ class Elaborator:
         met: dict[object, DType] = {}
         stored: dict[object, DType] = {}
         optional: dict[object, Any] = {}
+        late_loops: set[object] = set()
         for _ in range(_PASSES):
             b = self._staging()
             b.containers.beyond = self.helpers.beyond
             b.met, b.stored, b.untyped, b.optional = met, stored, untyped, optional
-            known = len(optional)
+            b.late_loops = late_loops
+            known = len(optional) + len(late_loops)
             draft, values = _begin(b, fn, order, f)
             b.annotation, b.result_of = annotation, fn.name
             self.under_way.append(draft)
@@ -490,7 +492,7 @@ class Elaborator:
                 if b.postponed:
                     raise b.postponed[0]
                 return draft
-            if len(optional) > known:  # other code, with other marks
+            if len(optional) + len(late_loops) > known:  # other code, with other marks
                 met.clear()
                 stored.clear()
             if restored(around):  # by a helper, perhaps, which then is no more done than they are

@@ -42,6 +42,8 @@ class Generated(Once):
         """Whether a condition says which items there are."""
         self.late = _found(items, True, chosen)[1]
         """Whether a ``for`` statement over it is a loop of the device, as over what it runs over first."""
+        self.written_out: object = None
+        """The place of the ``for`` statement that asks for what is known at compile time."""
         self.statement = False
         """Whether a ``for`` statement asks: its body, with what that does to the loop, is in a region."""
         self.leaves = False
@@ -54,6 +56,8 @@ class Generated(Once):
         self._decided: Var | None = None
         self._loops = 0
         """How many loops of the device have begun."""
+        self._for: Generated = self
+        """The generator that runs over this one, or over one that does; itself where none does."""
 
     def __iter__(self) -> Generated:
         return self
@@ -75,7 +79,7 @@ class Generated(Once):
     @property
     def begun(self) -> bool:
         """Whether items are made in a region of their own."""
-        return self._place is not None
+        return self._for._place is not None
 
     def __weft_spec__(self) -> Any:
         refuse(
@@ -89,40 +93,54 @@ class Generated(Once):
         """``for x in items``: a loop of the device where only run time knows how many there are."""
         b = self._b
         found, of_device = _found(items, self.statement, self._chosen)
-        if self.statement and self.begun:
-            yield from self._within(found)
-            return
-        if not self.asked or not of_device:
+        if of_device and not self.asked and self.written_out:
+            b.decided_late(self.written_out)
+        if isinstance(found, Generated) and self.asked:
+            yield from self._over(found)
+        elif self.statement:
+            yield from self._of_statement(found, of_device)
+        elif self.asked and of_device:
+            self._begin()
+            held = b.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+            for item in b.loop(found):
+                yield item
+                self._leave()
+            check(held, "loop")
+        else:
+            if isinstance(found, Generated):
+                found.written_out = self.written_out
             for item in known(found):
-                for reached in (True,) if self._decided is None else b.branches(b.not_(self._decided.load())):
+                decided = self._for._decided
+                for reached in (True,) if decided is None else b.branches(b.not_(decided.load())):
                     if reached:
                         yield item
-            return
-        self._begin()
-        held = b.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-        for item in b.loop(found):
-            yield item
-            self._leave()
-        check(held, "loop")
 
-    def _within(self, items: Any) -> Iterator[Any]:
-        """A loop within that of a ``for`` statement, whose ``break`` leaves both."""
-        if self.leaves and self._decided is None:
-            self.until_decided()
-        self._loops += 1
-        number = self._loops
-        for item in self._b.loop(items):
-            self._b.loops[-1].left = self._decided
+    def _over(self, items: Generated) -> Iterator[Any]:
+        """The items of another generator, asked for as these are."""
+        items.statement, items.leaves, items._for = self.statement, self.leaves, self._for
+        yield from items.run()
+
+    def _of_statement(self, items: Any, of_device: bool) -> Iterator[Any]:
+        """A loop that is all or a part of a ``for`` statement, whose ``break`` leaves all of them."""
+        b, whole = self._b, self._for
+        first = not self.begun
+        self._begin()
+        if self.leaves and whole._decided is None and not (first and of_device):
+            whole.until_decided()
+        whole._loops += 1
+        number, decided = whole._loops, whole._decided
+        for item in b.loop(items) if of_device else b.in_rounds(known(items), decided):
+            b.loops[-1].left = decided
             yield item
-            if self._loops > number:
+            if whole._loops > number:
                 self._leave()
 
     def _leave(self) -> None:
         """``break`` where a loop within was left, or no more items are asked for."""
-        if self._decided is None:
+        b, decided = self._b, self._for._decided
+        if decided is None:
             return
-        b = self._b
-        for taken in b.branches(self._decided.load()):
+        for taken in b.branches(decided.load()):
             if taken:
                 if self.statement:
                     b.left()
@@ -134,6 +152,8 @@ class Generated(Once):
         if not is_open(condition):
             yield from (taken for taken in b.branches(condition) if taken)
             return
+        if not self.asked and self.written_out:
+            b.decided_late(self.written_out)
         if not self.asked:
             certain(condition)
         self._begin()
@@ -145,7 +165,8 @@ class Generated(Once):
 
     # -- what who asks calls ----------------------------------------------------------------------
     def _begin(self) -> None:
-        self._place = self._place or (self._b.region, self._b.scopes[-1])
+        whole = self._for
+        whole._place = whole._place or (self._b.region, self._b.scopes[-1])
 
     def slot(self, name: str, value: Any, like: Any = None) -> Var:
         """A variable that is ``value`` before the first region in which items are made; or like an item."""
@@ -168,6 +189,8 @@ def _found(items: Any, statement: bool, chosen: bool) -> tuple[Any, bool]:
     It does where only run time knows how many there are, and for a ``for`` statement over any tensor, or
     any range of which a condition chooses.
     """
+    if isinstance(items, Generated):
+        return items, items.late
     if isinstance(items, Range):
         return items, (statement and chosen) or any(map(is_open, (items.start, items.stop, items.step)))
     found = items_of(items) if on_device(items) else None

@@ -90,6 +90,11 @@ class Range:
         by = unsigned(up.select(signed(self.step), -signed(self.step)))
         return (up.select(start, stop), up.select(stop, start)), by
 
+    def surely_runs(self) -> bool:
+        """Whether it is known to have a number in it."""
+        bounds = self.start, self.stop, self.step
+        return not any(map(_is_late, bounds)) and bool(self.known())
+
     def meets(self, value: Any) -> Any:
         """Whether its steps meet a number that lies between its ends."""
         unsigned = number_class(DType.uint64)

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import Any, cast
 
 from weft.compiler.frontend.access import Access, is_changed_as_value
 from weft.compiler.frontend.closures import Closure, defined
-from weft.compiler.frontend.containers import check, stays
+from weft.compiler.frontend.containers import stays
 from weft.compiler.frontend.contexts import Context
 from weft.compiler.frontend.draft import Draft
 from weft.compiler.frontend.dropped import Called, note_dropped
+from weft.compiler.frontend.flow import Flow
 from weft.compiler.frontend.generators import Generated, certain, extreme, first, generator, total
-from weft.compiler.frontend.iteration import Once, enumerated, items_of, on_device, turned, zipped
-from weft.compiler.frontend.logic import Logic, truth
+from weft.compiler.frontend.iteration import enumerated, on_device, turned, zipped
+from weft.compiler.frontend.logic import truth
 from weft.compiler.frontend.matching import are_all, fits
 from weft.compiler.frontend.nonlocals import shared
 from weft.compiler.frontend.pybuiltins import late
-from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
 from weft.compiler.ir.core import Region, Value
-from weft.compiler.ir.types import I1
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.any_lanes import closed
-from weft.lang.as_python import drawn
-from weft.lang.comptime import unroll
 from weft.lang.number import Number, to_type
 from weft.lang.printing import assertion, text_of, text_pieces
 from weft.lang.python_number import python_number
@@ -44,26 +40,7 @@ _KNOWN = frozenset({bool, int, float, str, tuple, list, dict, set, type(None)})
 """Of these classes the truth is known at compile time."""
 
 
-class _Loop:
-    __slots__ = ("breaks", "ends", "jump", "left", "scope", "static")
-
-    def __init__(self, static: bool, scope: int) -> None:
-        self.static = static
-        self.scope = scope
-        self.left: Var | None = None
-        """What ``break`` sets where it leaves the loops around as well."""
-        self.jump = ""
-        self.ends: list[dict[Var, bool]] = []
-        """Which variables are set where its condition ends it."""
-        self.breaks: list[dict[Var, bool]] = []
-        """Likewise, where ``break`` does."""
-
-    def again(self) -> None:
-        """Begin an iteration of an unrolled loop."""
-        self.jump = ""
-
-
-class Staging(Logic, Access):
+class Staging(Flow, Access):
     """What ``b`` is in staged code."""
 
     UNDEFINED = UNDEFINED
@@ -181,7 +158,7 @@ class Staging(Logic, Access):
         self, items: Any, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()
     ) -> tuple[Any, ...]:
         """Before a ``for``: likewise, unless it is unrolled."""
-        late = isinstance(items, Generated) and items.late
+        late = (isinstance(items, Generated) and items.late) or self.loc[:2] in self.late_loops
         if not (late or on_device(items)):
             return values
         return self._unsure(self._carried(names, values, ways))
@@ -308,222 +285,7 @@ class Staging(Logic, Access):
         """``max``: likewise."""
         return extreme(self, args, kwargs, ">")
 
-    # -- branches and loops -------------------------------------------------------------------
-    def branches(self, condition: Any) -> Iterator[bool]:
-        """Yields True for the code of ``if`` and False for ``else``: both, or the known one."""
-        tested, self.tested = self.tested, None
-        known = tested[1] if tested and tested[0] is condition else truth(condition, self)
-        if isinstance(known, bool):
-            yield known
-            return
-        containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-        place = self.loc
-        regions = Region(), Region()
-        set_before = [(v, v.defined) for v in self.open_vars]
-        reached: list[bool] = []
-        set_after: list[dict[Var, bool]] = []
-        sure_before = [(v, v.is_sure(), v.parts[0].read) for v in self.optionals]
-        sure_after: list[dict[Var, bool]] = []
-        changed: set[Var] = set()
-        for taken, region in zip((True, False), regions, strict=True):
-            before = self._enter(region)
-            self.members.passed(known, taken)
-            yield taken
-            check(containers, "`if`")
-            sure = {v: v.is_sure() for v, *_ in sure_before}
-            reached.append(self._leave(before))
-            set_after.append(self._set())
-            sure_after.append(sure)
-            for var, was in set_before:
-                var.defined = was
-            for var, was, read in sure_before:
-                changed |= {var} if var.parts[0].read is not read else set()
-                var.surely, var.parts[0].read = was, read
-        for var in set_after[1]:
-            var.defined = all(s.get(var, False) or not r for s, r in zip(set_after, reached, strict=True))
-        for var in changed:
-            var.parts[0].read = None
-        for var, *_ in sure_before:
-            var.surely = all(s[var] or not r for s, r in zip(sure_after, reached, strict=True))
-        self.loc = place
-        self.emit("weft.if", (known,), (), {}, regions)
-        self.live = self.live and any(reached)
-        for taken, goes_on in zip((True, False), reached, strict=True):
-            if not goes_on:
-                self.members.passed(known, not taken)
-
-    def loop(self, items: Any, leaves: bool = False, whole: bool = True) -> Iterator[Any]:
-        """The iterations of a ``for``: one of the loop's body for a Range, else each item.
-
-        ``leaves`` says that a ``break`` may leave it, ``whole`` that nothing does.
-        """
-        if isinstance(items, Generated) and items.late:
-            containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-            items.statement = True
-            items.leaves = leaves
-            yield from items.run()
-            check(containers, "loop")
-            return
-        if on_device(items):
-            containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-            if isinstance(items, Once):
-                items.spend()
-            if isinstance(items, Range):
-                yield from self._counted(items, None)
-            elif (found := items_of(items, whole=whole)) is not None:
-                yield from self._counted(Range(found.length), found.at)
-            check(containers, "loop")
-            return
-        if isinstance(items, Number) or (is_composite(items) and getattr(items, "__iter__", None) is None):
-            refuse(
-                "iteration",
-                f"a loop cannot run over {a_(type(items).__name__)}",
-                hint=f"write range({VALUE})"
-                if isinstance(items, Number) and items.dtype.is_integer and items.lanes == 1
-                else f"loop over unroll(range({items.lanes})) and index"
-                if isinstance(items, Number)
-                else f"loop over range(n) and index: {VALUE}[i]",
-            )
-        if isinstance(items, unroll):
-            items = cast("unroll[Any]", items).items
-        if not isinstance(items, Iterable):
-            hint = f"write range({VALUE})" if isinstance(items, int) else "loop over range(n)"
-            refuse("iteration", f"a loop cannot run over {a_(type(items).__name__)}", hint=hint)
-        yield from self._unrolled(cast("Iterable[Any]", items))
-
-    def _unrolled(self, items: Iterable[Any]) -> Iterator[Any]:
-        if isinstance(items, Range):
-            items = items.known()
-        loop = _Loop(True, self.scopes[-1])
-        self.loops.append(loop)
-        was_live = self.live
-        for item in drawn(items) if isinstance(items, (map, filter)) else items:
-            loop.again()
-            yield item
-            if loop.jump == "break":
-                break
-            if loop.jump == "continue":
-                self.live = was_live
-            elif not self.live:
-                break
-        if loop.jump:
-            self.live = was_live
-        self.loops.pop()
-        self.breaks = None
-
-    def _counted(self, items: Range, at: Callable[[Any], Any] | None) -> Iterator[Any]:
-        bounds, index_of = items.bounds(self)
-        place, sure = self.loc, self._sure_in_loop()
-        index = Value(bounds[0].type, None, "i")
-        body = Region([index])
-        index.owner = body
-        loop = _Loop(False, 0)
-        loop.ends.append(self._set())
-        self.loops.append(loop)
-        before = self._enter_round(body)
-        loop.scope = self.scopes[-1]
-        yield index_of(index) if at is None else at(index_of(index))
-        self._leave(before)
-        self.round = object()
-        self.loops.pop()
-        self._after(loop)
-        for var, was, read in sure:
-            var.surely, var.parts[0].read = was, read
-        self.loc = place
-        self.emit("weft.for", bounds, (), {"parallel": False}, (body,))
-
-    def _sure_in_loop(self) -> list[tuple[Var, bool, Any]]:
-        """Which variables are certain not to be None in all rounds of the loop that begins; what was read."""
-        reads = [None if var.root is not None else var.parts[0].read for var in self.optionals]
-        for var in self.optionals:
-            var.enter_loop(False)
-        return [(var, var.surely, read) for var, read in zip(self.optionals, reads, strict=True)]
-
-    def while_(self, test: Callable[[], Any]) -> Iterator[None]:
-        """The one iteration that stands for all of a ``while``."""
-        containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-        place, sure = self.loc, self._sure_in_loop()
-        condition, body = Region(), Region()
-        before = self._enter_round(condition)
-        known = truth(test(), self)
-        value = self.constant(known, I1) if isinstance(known, bool) else known
-        self.emit("weft.condition", (value,))
-        self.members.passed(value, True)
-        tested = [var for var in self.optionals if var.is_sure()]
-        self._leave(before)
-        loop = _Loop(False, 0)
-        if known is not True:
-            loop.ends.append(self._set())
-        self.loops.append(loop)
-        before = self._enter_round(body)
-        loop.scope = self.scopes[-1]
-        for var in tested:
-            var.surely = True
-        yield
-        check(containers, "loop")
-        self._leave(before)
-        self.round = object()
-        self.loops.pop()
-        self.loc = place
-        self.emit("weft.while", (), (), {}, (condition, body))
-        self._after(loop)
-        for var, was, read in sure:
-            var.surely, var.parts[0].read = was, read
-        self.live = self.live and bool(loop.ends or loop.breaks)
-
-    def _enter_round(self, region: Region) -> tuple[Region, bool, Any]:
-        """What was read of variables before it may be another each time."""
-        self.round = object()
-        before = self._enter(region)
-        self.repeated.add(self.scopes[-1])
-        return before
-
-    def _set(self) -> dict[Var, bool]:
-        """Which variables are set here."""
-        return {v: v.defined for v in self.open_vars}
-
-    def _after(self, loop: _Loop) -> None:
-        """Behind a loop a variable is set that is so wherever the loop may end."""
-        self.breaks = loop.breaks
-        for var in self.open_vars:
-            var.defined = all(ended.get(var, False) for ended in (*loop.ends, *loop.breaks))
-
-    def left(self) -> None:
-        """Behind a loop with ``else``, where ``break`` has left it."""
-        if self.breaks is None:
-            return
-        for var in self.open_vars:
-            var.defined |= all(ended.get(var, False) for ended in self.breaks)
-        self.live = self.live and bool(self.breaks)
-
-    def _jump(self, kind: str) -> None:
-        if not self.live:
-            return
-        loop = self.loops[-1]
-        if kind == "break" and loop.left is not None:
-            loop.left.store(True)
-        if loop.static:
-            if loop.scope != self.scopes[-1]:
-                refuse(
-                    "unrolled-jump",
-                    f"`{kind}` from an unrolled loop needs a condition known at compile time",
-                    hint="loop over range(...) to leave it by a run-time condition",
-                )
-            loop.jump = kind
-            self.live = False
-            return
-        if kind == "break":
-            loop.breaks.append(self._set())
-        self.emit(f"weft.{kind}")
-
-    def break_(self) -> None:
-        """``break``."""
-        self._jump("break")
-
-    def continue_(self) -> None:
-        """``continue``."""
-        self._jump("continue")
-
+    # -- what ends a function -----------------------------------------------------------------
     def return_(self, value: Any) -> None:
         """``return value``."""
         if not self.live:

@@ -42,6 +42,8 @@ class FunctionState(Elaboration):
         """By the place of a variable that may be None, what stands for its value where it is."""
         self.optionals: list[Var] = []
         """The variables of which this is known."""
+        self.late_loops: set[object] = set()
+        """The places of loops that are written out, and left by what only run time knows."""
         self.call: Called | None = None
         """That of the statement at hand, if it is one."""
         self.open_vars: list[Var] = []
