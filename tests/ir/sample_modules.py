@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.ir.test_stages import KERNELS
+from tests.ir.staged_kernels import KERNELS
 
 from weft import Float32, Float64, Int, Int32, Pointer, UInt32, UInt64, func, kernel, math
 from weft.abi.checks import CHECKS

@@ -544,7 +544,7 @@ def _named(found: Kernel[...]) -> Case:
 
 
 def stage_cases() -> Iterator[Case]:
-    module = load(Path(__file__).with_name("test_stages.py"))
+    module = load(Path(__file__).with_name("staged_kernels.py"))
     for found, given in module.KERNELS:
         yield Case(f"stages.{found.__name__}", found, given)
 

@@ -1,4 +1,4 @@
-"""The stages between Python and LLVM: what they print, and that other tools read it."""
+"""The stages between Python and LLVM: what they print, in any order, for every target."""
 
 from __future__ import annotations
 
@@ -8,117 +8,21 @@ from collections.abc import Callable
 from itertools import permutations
 
 import pytest
-from xdsl.context import Context
-from xdsl.dialects.arith import Arith
-from xdsl.dialects.builtin import Builtin
-from xdsl.dialects.func import Func
-from xdsl.dialects.math import Math
-from xdsl.parser import Parser
+from tests.ir.staged_kernels import KERNELS, downsample, each_kernel, elaborated, scalar_add
 
-from weft import Bool, Comptime, Float16, Float32, Int, Kernel, Pointer, func, kernel, math, struct
+from weft import Kernel
 from weft.compiler.frontend.stage import staged_text
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Value
 from weft.compiler.ir.types import F32, I64
 from weft.compiler.ir.verify import InvalidIR, verify_module
 from weft.compiler.passes.pipeline import run_passes
-from weft.compiler.pipeline import EMISSION_KINDS, Compilation, EmissionKind, elaborate_kernel
-from weft.gpu import barrier, block_dim, block_idx, global_idx, thread_idx
-from weft.lang.accept import spec_of_annotation
-from weft.lang.signature import parameters
-from weft.lang.spec import Spec, StaticSpec
+from weft.compiler.pipeline import EMISSION_KINDS, EmissionKind
 
 Golden = Callable[[str, str], None]
 
 
-@kernel
-def scalar_add(vector: Pointer[Float32], size: Int, scalar: Float32):
-    idx = block_idx.x * block_dim.x + thread_idx.x
-    if idx < size:
-        vector[idx] += scalar
-
-
-@kernel
-def downsample(
-    width: Int, height: Int, image: Pointer[Float32], out: Pointer[Float32], *, factor: Comptime[int]
-):
-    row, col = global_idx.y, global_idx.x
-    if row < height and col < width:
-        acc = 0.0
-        for f1 in range(factor):
-            for f2 in range(factor):
-                acc += image[(row * factor + f1) * width * factor + col * factor + f2]
-        out[row * width + col] = acc / (factor * factor)
-
-
-@struct
-class Pair:
-    low: Float32
-    high: Float32
-
-    def middle(self) -> Float32:
-        return 0.5 * (self.low + self.high)
-
-
-@func
-def collatz(n: Int) -> Int:
-    count = Int(0)
-    while n != 1:
-        if n % 2 == 0:
-            n = n // 2
-        else:
-            n = 3 * n + 1
-        count += 1
-        if count > 1000:
-            break
-    return count
-
-
-@kernel
-def everything(out: Pointer[Float32], mask: Pointer[Bool], n: Int, half: Float16, pair: Pair):
-    i = global_idx.x
-    if i >= n:
-        return
-    acc = 0.0
-    lanes = Float32.splat(4, 1.5)
-    for j in range(i):
-        if j == 3 and not mask[j]:
-            continue
-        acc += j
-        lanes = lanes * acc
-    print("thread", i, f"{acc:.3f}", mask[0], half)
-    assert i >= 0, "indices count from 0"
-    out[i] = acc + collatz(i + 1) + lanes.reduce_add() + Float32(half) + pair.middle()
-
-
-@kernel
-def waits(out: Pointer[Float32], rounds: Int):
-    i = thread_idx.x
-    for r in range(rounds):
-        here = out[i]
-        barrier()
-        out[(i + 1) % block_dim.x] = here + r
-        barrier()
-
-
-KERNELS: list[tuple[Kernel[...], dict[str, object]]] = [
-    (scalar_add, {}),
-    (downsample, {"factor": 2}),
-    (everything, {}),
-    (waits, {}),
-]
 TARGETS = ["sm_70", "sm_90", "sm_121", "x86-64", "aarch64"]
-each_kernel = pytest.mark.parametrize(
-    ("kernel", "comptime"), KERNELS, ids=lambda v: getattr(v, "__name__", "")
-)
-
-
-def elaborated(kernel: Kernel[...], comptime: dict[str, object], target: str) -> Compilation:
-    specs: dict[str, Spec] = {
-        p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
-        for p in parameters(kernel.definition)
-    }
-    return elaborate_kernel(kernel, specs, target)
 
 
 @each_kernel
@@ -155,36 +59,6 @@ def test_nothing_of_a_compilation_can_be_set() -> None:
 
 @each_kernel
 @pytest.mark.parametrize("target", ["sm_90", "x86-64"])
-def test_xdsl_reads_the_ir(kernel: Kernel[...], comptime: dict[str, object], target: str) -> None:
-    text = elaborated(kernel, comptime, target).ir(locations=True)
-    context = Context(allow_unregistered=True)
-    for dialect in (Builtin, Arith, Func):
-        context.load_dialect(dialect)
-    module = Parser(context, text).parse_module()
-    module.verify()
-    names = [op.name if op.name != "builtin.unregistered" else "" for op in module.walk()]
-    assert names.count("func.func") == len(re.findall('"func.func"', text))
-
-
-@kernel
-def rounds(x: Pointer[Float32]):
-    y = math.fma(math.sqrt(x[0]), abs(x[1]), math.copysign(x[2], x[3]))
-    x[0] = math.min(math.floor(y), math.ceil(y)) + math.max(math.trunc(y), math.round(y))
-
-
-def test_functions_of_floats_are_mlirs() -> None:
-    context = Context(allow_unregistered=True)
-    for dialect in (Builtin, Arith, Func, Math):
-        context.load_dialect(dialect)
-    module = Parser(context, elaborated(rounds, {}, "sm_90").ir()).parse_module()
-    module.verify()
-    names = {op.name for op in module.walk()}  # those that are not known have another name here
-    assert names >= {f"math.{n}" for n in "fma sqrt absf copysign floor ceil trunc roundeven".split()}
-    assert names >= {"arith.minnumf", "arith.maxnumf"}
-
-
-@each_kernel
-@pytest.mark.parametrize("target", ["sm_90", "x86-64"])
 def test_passes_keep_the_rules(kernel: Kernel[...], comptime: dict[str, object], target: str) -> None:
     made = elaborated(kernel, comptime, target)
     verify_module(run_passes(made.module, made.target))
@@ -204,13 +78,13 @@ def test_every_target_takes_it(kernel: Kernel[...], comptime: dict[str, object],
 def test_golden(kernel: Kernel[...], comptime: dict[str, object], kind: str, golden: Golden) -> None:
     text = elaborated(kernel, comptime, "sm_90").emit(kind)  # pyright: ignore[reportArgumentType]
     assert isinstance(text, str)
-    text = re.sub(r'"[^"\n]*test_stages.py"', '"test_stages.py"', text)
+    text = re.sub(r'"[^"\n]*staged_kernels.py"', '"staged_kernels.py"', text)
     text = re.sub(r'directory: "[^"]*"', 'directory: ""', text)
     golden(f"{kernel.__name__}.{kind}", _without_places(text))
 
 
 def _without_places(text: str) -> str:
-    """The text without line numbers, which move whenever this file is edited."""
+    """The text without line numbers, which move whenever the kernels' file is edited."""
     text = re.sub(r"(?m)^\s*\.loc\s.*\n", "", text)
     text = re.sub(r"\bline: \d+", "line: _", text)
     return re.sub(r"scopeLine: \d+", "scopeLine: _", text)

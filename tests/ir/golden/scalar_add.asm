@@ -43,4 +43,4 @@ $L__func_end0:
 
 }
 	.section	.debug_macinfo	{	}
-	.file	1 "test_stages.py"
+	.file	1 "staged_kernels.py"
