@@ -203,7 +203,7 @@ def test_numbers_that_wrap_around_are_not_taken_for_small_ones(device: DeviceCon
     with DeviceContext(api=device.api, checked="bounds") as ctx:
         x = ctx.enqueue_create_buffer(Float32, 8)
         x.enqueue_fill(1.0)
-        ctx.enqueue_function(scaled, x, 1 << 62, np.int32(1 << 30), grid_dim=1, block_dim=8)  # pyright: ignore[reportArgumentType]
+        ctx.enqueue_function(scaled, x, 1 << 62, np.int32(1 << 30), grid_dim=1, block_dim=8)
         ctx.synchronize()  # 4 << 62 is 0 in 64 bits, and 4 << 30 in 32
         with x.map_to_host() as host:
             assert host.numpy().tolist() == [3.0] + [1.0] * 7

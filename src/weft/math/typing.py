@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from weft.lang import BFloat16, Float16, Float32, Float64
+from weft.lang import BFloat16, Float16, Float32, Float64, Floating
 from weft.lang.number import Number
 
 if TYPE_CHECKING:
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from weft.layout import LayoutTensor
     from weft.tile import Tile
 
-FloatT = TypeVar("FloatT", Float16, BFloat16, Float32, Float64, float, "LayoutTensor[Any]", "Tile[Any]")
+FloatT = TypeVar(
+    "FloatT", Float16, BFloat16, Float32, Float64, Floating, float, "LayoutTensor[Any]", "Tile[Any]"
+)
 """A float of the language, a SIMD of them, or Python's; or a tensor or tile of them, element by element."""
 TensorT = TypeVar("TensorT", bound="LayoutTensor[Any] | Tile[Any]")
 """A tensor or a tile, element by element."""

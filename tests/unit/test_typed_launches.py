@@ -1,0 +1,72 @@
+"""What launches take in place of what kernels name: pyright checks this file, and it runs."""
+
+from __future__ import annotations
+
+from typing import TypeVar, assert_type
+
+import numpy as np
+
+from weft import Bool, Float32, Floating, Int, Number, Pointer, UInt8, func, kernel, struct
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+from weft.math import exp
+
+F = TypeVar("F", bound=Floating)
+N = TypeVar("N", bound=Number)
+
+
+@kernel
+def scale(x: Pointer[Float32], n: Int, by: Float32, wanted: Bool, most: UInt8):
+    i = global_idx.x
+    if i < n and i < most and wanted:
+        x[i] *= by
+
+
+@kernel
+def axpy(a: F, x: Pointer[F], y: Pointer[F]):
+    i = global_idx.x
+    y[i] = a * x[i] + y[i]
+
+
+@func
+def softplus(x: F) -> F:
+    return assert_type(exp(x), F) * 0.5 + 1
+
+
+@func
+def larger(x: N, y: N) -> N:
+    return x if x > y else y
+
+
+@struct
+class Body:
+    mass: Float32
+    count: Int
+
+
+def test_numbers_of_numpy() -> None:
+    ctx = DeviceContext(api="cpu")
+    x = np.arange(4, dtype=np.float32)
+    ctx.enqueue_function(scale, x, np.int64(4), np.float32(2), np.bool_(True), np.uint8(9), over=4)
+    ctx.synchronize()
+    ctx.enqueue_function(scale, x, x.size, x.max(), x[1] > 0, np.int64(9), over=4)
+    ctx.enqueue_function(scale, x, len(x), np.float64(0.5), True, 9, over=x.shape)
+    ctx.synchronize()
+    assert (x == np.arange(4) * 2 * 6 * 0.5).all()
+    made = Body(np.float32(1.5), np.int32(3))
+    assert (made.mass, made.count) == (1.5, 3)
+
+
+def test_numbers_for_type_variables() -> None:
+    ctx = DeviceContext(api="cpu")
+    x, y = np.ones(4, np.float32), np.ones(4, np.float32)
+    ctx.enqueue_function(axpy, 0.5, x, y, over=4)
+    ctx.enqueue_function(axpy, np.float32(2), x, y, over=4)
+    ones = ctx.enqueue_create_buffer(Float32, 4)
+    ones.enqueue_fill(1.0)
+    ctx.enqueue_function(axpy, 1, ones, y, over=4)
+    ctx.synchronize()
+    assert (y == 4.5).all()
+    assert larger(2, 3) == 3
+    assert assert_type(larger(Float32(2), 3.0), Float32) == 3
+    assert softplus(0.0) == 1.5
