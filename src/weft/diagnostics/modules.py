@@ -75,13 +75,14 @@ def present(names: dict[str, Any], later: Mapping[str, str] = MappingProxyType({
 
 
 def _told(module: str, held: Any) -> Any:
-    """A function of a module's own, told of, and a dataclass whose constructor is; all else as it is."""
+    """A function of weft's, told of, and a module's own dataclass whose constructor is; all else as it is."""
     own = getattr(held, "__module__", "").startswith(module)
     if own and isinstance(held, type) and "__dataclass_fields__" in vars(held):
         make = vars(held).get("__init__")
         if isinstance(make, FunctionType):
             setattr(held, "__init__", told_of(make))  # noqa: B010  (of any class)
-    return told_of(held) if own and isinstance(held, FunctionType) else held
+    told = isinstance(held, FunctionType) and held.__module__.startswith("weft.")
+    return told_of(held) if told else held
 
 
 def _unknown(caller: FrameType, module: str, name: str) -> Exception:

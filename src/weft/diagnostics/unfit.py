@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, FunctionType
 from typing import Any, TypeVar, cast
 
-from weft.diagnostics.errors import LaunchError, elaborating
+from weft.diagnostics.errors import LaunchError, WeftError, elaborating, refuse
 from weft.diagnostics.fitting import MISSING, fit
+from weft.diagnostics.location import is_internal
 from weft.diagnostics.problems import Problems
 from weft.record import record
 
@@ -42,19 +43,21 @@ def told_of(function: F) -> F:
     Within a kernel the error stays Python's, which is told there.
     """
     if hasattr(function, "__weft_told__"):
-        return function
+        return vars(function)["__weft_told__"]
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except TypeError:
-            found = None if elaborating.now else _unfit(function, args, kwargs)
+        except Exception as error:
+            unfit = isinstance(error, TypeError) and not elaborating.now
+            found = _unfit(function, args, kwargs) if unfit else None
+            found = found or _of_another_kind(error, function, args, kwargs)
             if found is None:
                 raise
             raise found from None
 
-    vars(call)["__weft_told__"] = True
+    vars(function)["__weft_told__"] = vars(call)["__weft_told__"] = call
     return cast("F", call)
 
 
@@ -102,21 +105,54 @@ def _unfit(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[s
 
     from weft.diagnostics.location import caller_location
 
-    taken = signature(function)
     try:
-        taken.bind(*args, **named)
+        signature(function).bind(*args, **named)
     except TypeError:
         pass
     else:
         return None
-    params = [*taken.parameters.values()]
-    if params and params[0].name in ("self", "cls", "_cls"):
+    name, params, given = _as_called(function, args)
+    problems = misfits(name, params, given, named)
+    return UnfitCall(problems.placed(caller_location(), len(given))) if problems else None
+
+
+def _as_called(function: Callable[..., Any], args: Sequence[Any]) -> tuple[str, list[Any], Sequence[Any]]:
+    """The name, the parameters and the values of a call as somebody writes it: without ``self``."""
+    from inspect import signature
+
+    params = [*signature(function).parameters.values()]
+    within = function.__qualname__.rpartition(".")[0]
+    if within and not within.endswith(">") and params and params[0].name in ("self", "cls", "_cls"):
         params, args = params[1:], args[1:]
     name = function.__name__
-    if name in ("__init__", "__new__"):
-        name = function.__qualname__.split(".")[-2]
-    problems = misfits(name, params, args, named)
-    return UnfitCall(problems.placed(caller_location(), len(args))) if problems else None
+    return function.__qualname__.split(".")[-2] if name in ("__init__", "__new__") else name, params, args
+
+
+def _of_another_kind(
+    error: Exception, function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]
+) -> UnfitCall | None:
+    """Where weft has failed over an argument of the user's that an annotation does not allow: that."""
+    from weft.diagnostics.kinds import misfit
+    from weft.diagnostics.location import caller_location
+
+    end = error.__traceback__
+    while end is not None and end.tb_next is not None:
+        end = end.tb_next
+    told = isinstance(error, WeftError) or (elaborating.now and isinstance(error, TypeError))
+    if told or end is None or not is_internal(end.tb_frame.f_code.co_filename):
+        return None
+    name, params, given = _as_called(function, args)
+    by_user = not is_internal(frame_above(0).f_code.co_filename)
+    found = misfit(error, function, params, given, named) if by_user else None
+    if found is None:
+        return None
+    text = f"`{found.name}` of {name} takes {found.wanted}, not {found.value}"
+    hint = f"it is {_shown(name, params)}"
+    if elaborating.now:
+        refuse("argument-type", text, hint)
+    problems = Problems()
+    problems.add("argument-type", text, hint, at=found.at)
+    return UnfitCall(problems.placed(caller_location(), len(given)))
 
 
 def misfits(name: str, params: Sequence[Any], args: Sequence[Any], named: Mapping[str, Any]) -> Problems:

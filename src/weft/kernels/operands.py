@@ -221,7 +221,8 @@ class Operands:
 
     Args:
         operation: its name, for messages.
-        arrays: what the caller gave, by the names of the parameters; None for what was left out.
+        arrays: what the caller gave, by the names of the parameters; None for what was left out, which the
+            first cannot be.
 
     Raises:
         LaunchError: one is no array, or they lie on several devices.
@@ -229,8 +230,10 @@ class Operands:
 
     def __init__(self, operation: str, **arrays: Any) -> None:
         self.operation = operation
-        self.given = {name: Operand(operation, name, x) for name, x in arrays.items() if x is not None}
-        self.first = next(iter(self.given.values()))
+        (first, x), *others = arrays.items()
+        self.first = Operand(operation, first, x)
+        self.given = {first: self.first}
+        self.given |= {name: Operand(operation, name, x) for name, x in others if x is not None}
         self.context: DeviceContext = _context_of(list(self.given.values()))
         self.waits = self.context.info.shares_host and any(map(_is_foreign, self.given.values()))
         """Whether the caller may look at the result as soon as the call returns."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVa
 from weft.diagnostics import INDEX, LEFT, RIGHT, refuse
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
-from weft.linalg.parts import Parts, arguments, counted, made, numbers, picked, replaced, summed
+from weft.linalg.parts import Parts, Unsaid, arguments, counted, made, numbers, picked, replaced, summed
 from weft.linalg.vectors import SUFFIXES, Vector
 
 T = TypeVar("T", bound=Number)
@@ -42,7 +42,8 @@ class Matrix(Parts, Generic[T, R, C]):
         mat22(-2.0, 1.0, 1.5, -0.5)
     """
 
-    shape: ClassVar[tuple[int, int]]
+    usual = "mat33, or Matrix[Float32, 3, 3]"
+    shape: ClassVar[tuple[int, int]] = cast("Any", Unsaid())
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, item: Any) -> Any:

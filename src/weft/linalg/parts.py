@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar, cast, get_args, get_origin
 
 from weft.diagnostics import INDEX, VALUE, refuse
 from weft.dtype import DTypeLike, as_dtype
@@ -22,17 +22,26 @@ P = TypeVar("P", bound="Parts")
 _SIGNS = {"pow": "**", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "add": "+", "sub": "-"}
 
 
-_INSIDE = frozenset("again element given map names of parts put".split())
+_INSIDE = frozenset("again element given map names of parts put usual".split())
 """What these have for each other, and nobody is to complete."""
+
+
+class Unsaid:
+    """In place of what a class has when its type of numbers is known."""
+
+    def __get__(self, _: object, cls: type[Parts]) -> NoReturn:
+        refuse("conversion", f"{cls.__name__} needs its type of numbers", hint=f"write {cls.usual}")
 
 
 class Parts:
     """Numbers of one type with names, each a field of a struct; a value, as all structs are."""
 
-    names: ClassVar[tuple[str, ...]]
-    element: ClassVar[type[Number]]
-    given: ClassVar[tuple[Any, ...]]
+    names: ClassVar[tuple[str, ...]] = cast("Any", Unsaid())
+    element: ClassVar[type[Number]] = cast("Any", Unsaid())
+    given: ClassVar[tuple[Any, ...]] = cast("Any", Unsaid())
     """What stands in the brackets: the type, and sizes."""
+    usual: ClassVar[str]
+    """A class of this kind by its short name and by its long one, for messages."""
 
     if TYPE_CHECKING:  # as all structs have
 
@@ -167,6 +176,10 @@ def arguments(cls: Any, given: Any) -> tuple[Any, ...] | GenericAlias:
     found = [get_args(item)[0] if get_origin(item) is Literal else item for item in items]
     if any(item is Any or isinstance(item, TypeVar) for item in found):
         return GenericAlias(cls, tuple(found))
+    try:
+        as_dtype(found[0])
+    except (IndexError, TypeError):
+        refuse("simd", f"{cls.__name__} needs its type of numbers first", hint=f"write {cls.usual}, say")
     return tuple([int(item) if isinstance(item, Number) else item for item in found])
 
 

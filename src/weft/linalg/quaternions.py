@@ -31,6 +31,7 @@ class Quaternion(Parts, Generic[T]):
         ['-2.000', '1.000', '1.000']
     """
 
+    usual = "quat, or Quaternion[Float32]"
     if TYPE_CHECKING:
         x: T
         y: T

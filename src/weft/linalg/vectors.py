@@ -41,6 +41,7 @@ class Vector(Parts, Generic[T, N]):
         3.0
     """
 
+    usual = "vec3, or Vector[Float32, 3]"
     if TYPE_CHECKING:
         x: T
         y: T

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, overload
 
 from weft.diagnostics import refuse
@@ -155,7 +156,7 @@ def ldexp(x: Any, n: Any) -> Any:
         12.0
     """
     if is_plain(x, n):
-        return math.ldexp(x, n)
+        return math.ldexp(x, operator.index(n))
     if not isinstance(x, Number):
         refuse(
             "argument-type",
