@@ -400,7 +400,29 @@ def test_parts_are_set_on_the_host_too() -> None:
     v[1] = 9
     m[0, 1] = 5
     m[1] = (6, 0.5)
+    q = quat(1, 2, 3, 4)
+    q[1] = 6
+    q[-1] = 7
+    assert [float(x) for x in q] == [1.0, 6.0, 3.0, 7.0]
     assert [float(x) for x in v] == [8.0, 9.0, 7.0]
     assert [float(x) for x in m] == [1.0, 5.0, 6.0, 0.5]
     with pytest.raises(CompileError, match="names `x` twice"):
         v.xx = (1, 2)
+    for row in (3.0, (1, 2, 3)):
+        with pytest.raises(CompileError, match="a row of a mat22 is a vec2"):
+            m[0] = row
+
+
+@func
+def _set_in_turns(i: Int) -> quat:
+    q = quat(1, 2, 3, 4)
+    q[0] = 5.0
+    q[i] = 6.0
+    return q
+
+
+@pytest.mark.parametrize("i", range(4))
+def test_numbers_of_a_quaternion_are_set(i: int) -> None:
+    expected = [5.0, 2.0, 3.0, 4.0]
+    expected[i] = 6.0
+    assert [float(x) for x in _set_in_turns(i)] == expected

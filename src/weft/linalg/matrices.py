@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
 
-from weft.diagnostics import INDEX, LEFT, RIGHT, refuse
+from weft.diagnostics import INDEX, LEFT, OBJECT, RIGHT, STORED, refuse
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
 from weft.linalg.parts import Parts, Unsaid, arguments, counted, made, numbers, picked, replaced, summed
@@ -119,8 +119,14 @@ class Matrix(Parts, Generic[T, R, C]):
 
     def insert(self, index: Any, value: Any) -> Self:
         """The matrix with one number replaced, ``m.insert((i, j), x)``, or a row, ``m.insert(i, row)``."""
-        parts, single = self.parts(), isinstance(index, tuple)
-        for at, part in [(index, value)] if single else [((index, j), part) for j, part in enumerate(value)]:
+        parts, given = self.parts(), [(index, value)]
+        if not isinstance(index, tuple):
+            given = [((index, j), part) for j, part in enumerate(value if hasattr(value, "__iter__") else ())]
+            if len(given) != self.shape[1]:
+                row = cast("Any", Vector)[type(self).element, self.shape[1]].__name__
+                hint = f"write {OBJECT}[{INDEX}] = {row}({STORED}), or one number by {OBJECT}[i, j]"
+                refuse("rank", f"a row of a {type(self).__name__} is a {row}", hint=hint, part=INDEX)
+        for at, part in given:
             parts = replaced(parts, self._flat(at), part)
         return type(self)(*parts)
 

@@ -95,7 +95,7 @@ class Parts:
 
     def insert(self, index: Any, value: Any) -> Self:
         """The value with one number replaced."""
-        raise NotImplementedError
+        return type(self)(*replaced(self.parts(), index, value))
 
     def put(self, names: str, value: Any) -> Self:
         """The value with several numbers replaced."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 from weft.diagnostics import refuse
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
-from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked, replaced, same_kind, summed
+from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked, same_kind, summed
 
 T = TypeVar("T", bound=Number)
 N = TypeVar("N", bound=int)
@@ -107,10 +107,6 @@ class Vector(Parts, Generic[T, N]):
 
     def __len__(self) -> int:
         return len(type(self).names)
-
-    def insert(self, index: NumberLike, value: NumberLike) -> Self:
-        """The vector with one number replaced."""
-        return type(self)(*replaced(self.parts(), index, value))
 
     def __add__(self, other: Any) -> Self:
         return self._each(other, "add")
