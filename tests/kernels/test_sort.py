@@ -98,3 +98,18 @@ def test_the_greatest_of_long_rows_are_selected(device: DeviceContext, dtype: st
             order = np.take(places(x, axis, largest), range(k), axis)
             np.testing.assert_array_equal(found(where), order)
             np.testing.assert_array_equal(found(values), np.take_along_axis(x, order, axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "float16", "int8"])
+def test_what_may_stay_is_written_down_where_there_is_room(device: DeviceContext, dtype: str) -> None:
+    """Of rows with long first digits: some warps have room for all that may stay, some for none of it."""
+    rng = np.random.default_rng(10)
+    n = (1 << 18) + 77
+    many = rng.standard_normal(n) * 40
+    for x, k in ((many, 1), (many, 3000), (np.sort(many), 900), (many * 0, 5), (many.round() // 40, 700)):
+        x = np.stack([x, x[::-1]]).astype(dtype)
+        for largest in (True, False):
+            values, where = topk(placed(device, x), k, largest=largest)
+            order = places(x, 1, largest)[:, :k]
+            np.testing.assert_array_equal(found(where), order)
+            np.testing.assert_array_equal(found(values), np.take_along_axis(x, order, 1))
