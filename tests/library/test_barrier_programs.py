@@ -112,6 +112,7 @@ def statements(draw: st.DrawFn, depth: int, in_loop: bool, together: bool) -> Li
         return [
             f"for i in range({draw(st.integers(0, 4))}):",
             *indented(draw(blocks(depth - 1, True, together))),
+            *indented(draw(ends())),
         ]
     rounds = f"w{depth}"
     body = [f"{rounds} -= 1", *draw(blocks(depth - 1, True, together))]
@@ -119,6 +120,16 @@ def statements(draw: st.DrawFn, depth: int, in_loop: bool, together: bool) -> Li
 
 
 jumps = st.sampled_from(["break", "continue"])
+
+
+@st.composite
+def ends(draw: st.DrawFn) -> Lines:
+    """The end of a round, which some threads leave out; each for itself."""
+    if draw(st.booleans()):
+        return []
+    inner = [*draw(alone()), "continue"] if draw(st.booleans()) else ["continue"]
+    other = ["else:", *indented(draw(ends()) or ["pass"])] if draw(st.booleans()) else []
+    return [f"if {draw(expressions())} > {draw(numbers)}:", *indented(inner), *other, *draw(alone())]
 
 
 def compiled(source: str, name: str, scope: dict[str, Any]) -> Any:

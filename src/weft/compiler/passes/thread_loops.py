@@ -35,6 +35,7 @@ from weft.compiler.passes.thread_context import (
     needs_context,
     threads_of,
 )
+from weft.compiler.passes.skipped import skip_the_rest
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.versions import Versions, versions_of
 from weft.compiler.passes.waits import is_left, mark_waits, meet_to_wait
@@ -49,6 +50,7 @@ def thread_loops(module: Module, *, even: bool = False) -> None:
     for kernel in [f for f in module.functions if f.kernel and waits]:
         meet_to_wait(kernel, kernel.body)
     inline_barriers(module)
+    skip_the_rest(module)
     return_ends(module)
     users = needs_context(module)
     made = [f for f in module.functions if not f.kernel and f.name not in users]
