@@ -305,9 +305,9 @@ class Elaborator:
         ]
         if inner is not None:
             for name, value in zip(inner.captures, inner.captured(), strict=True):
-                order.append((f"{fn.name}.{name}", given_spec(value)))
+                order.append((f"{fn.name}.{name}", given_spec(value, True)))
                 leaves.extend(leaves_of(value))
-                literals.extend(literals_in(value))
+                literals.extend(literals_in(value, True))
         made = self._elaborated(fn, order, untyped, inner)
         assert made.result is not None
         for literal, dtype in zip(literals, made.literals, strict=True):

@@ -170,8 +170,9 @@ class Generated(Once):
 
     def slot(self, name: str, value: Any, like: Any = None) -> Var:
         """A variable that is ``value`` before the first region in which items are made; or like an item."""
-        assert self._place is not None
-        b, (region, scope) = self._b, self._place
+        place = self._for._place
+        assert place is not None
+        b, (region, scope) = self._b, place
         with b.into(region):
             made = Var(b, name, _blank(b, like) if value is UNDEFINED else value)
         made.scope = scope
@@ -216,6 +217,24 @@ def generator(
 ) -> Generated:
     """A generator expression; ``items`` are what its first ``for`` runs over, ``chosen`` by its ``if``."""
     return Generated(b, items, lambda asked: make(asked, items), chosen)
+
+
+def numbered(b: Staging, items: Generated, start: Any) -> Generated:
+    """``enumerate`` of a generator: a variable counts from where only run time knows how many came before."""
+
+    def made(asked: Generated) -> Iterator[Any]:
+        number, slot = start, cast("Var | None", None)
+        for item in asked.loop(items):
+            if asked.begun:
+                slot = slot or asked.slot("number", as_runtime(number))
+                number = slot.load()
+                slot.store(number + 1)
+                yield number, item
+            else:
+                yield number, item
+                number += 1
+
+    return Generated(b, items, made)
 
 
 def certain(condition: Any) -> Any:

@@ -13,7 +13,7 @@ from weft.compiler.frontend.contexts import Context
 from weft.compiler.frontend.draft import Draft
 from weft.compiler.frontend.dropped import Called, note_dropped
 from weft.compiler.frontend.flow import Flow
-from weft.compiler.frontend.generators import Generated, certain, extreme, first, generator, total
+from weft.compiler.frontend.generators import Generated, certain, extreme, first, generator, numbered, total
 from weft.compiler.frontend.iteration import enumerated, on_device, turned, zipped
 from weft.compiler.frontend.logic import truth
 from weft.compiler.frontend.matching import are_all, fits
@@ -255,8 +255,12 @@ class Staging(Flow, Access):
         """What ``with`` enters; ``leaves`` says that its body may be left before its end."""
         return Context(self, manager, leaves)
 
-    py_enumerate = enumerated
     py_reversed = turned
+
+    def py_enumerate(self, items: Any, start: Any = 0) -> Any:
+        """``enumerate``."""
+        make = numbered if isinstance(items, Generated) else enumerated
+        return make(self, items, start)
 
     def py_zip(self, *items: Any, strict: bool = False) -> Any:
         """``zip``: of what the device loops over such a loop, else at compile time."""
