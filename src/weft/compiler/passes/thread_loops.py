@@ -25,6 +25,7 @@ from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.neighbours import Neighbours, most_neighbours, side_by_side
 from weft.compiler.passes.resumable import Resumable
+from weft.compiler.passes.skipped import skip_the_rest
 from weft.compiler.passes.thread_context import (
     Context,
     Frame,
@@ -35,7 +36,6 @@ from weft.compiler.passes.thread_context import (
     needs_context,
     threads_of,
 )
-from weft.compiler.passes.skipped import skip_the_rest
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.versions import Versions, versions_of
 from weft.compiler.passes.waits import is_left, mark_waits, meet_to_wait
