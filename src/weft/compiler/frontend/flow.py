@@ -97,7 +97,8 @@ class Flow(Logic):
         ``leaves`` says that a ``break`` may leave it, ``whole`` that nothing does.
         """
         place = self.loc[:2]
-        if isinstance(items, Generated) and (items.late or place in self.late_loops):
+        fresh = isinstance(items, Generated) and not items.under_way
+        if fresh and (items.late or place in self.late_loops):
             containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             items.statement = True
             items.leaves = leaves
@@ -139,6 +140,8 @@ class Flow(Logic):
         containers = self.containers.named_in(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         left, self.breaks = Var(self, "left", False) if leaves else None, []
         yield from self.in_rounds(given, left)
+        if isinstance(items, Generated):  # only run time knows what is left of it
+            items.spend("generator")
         check(containers, "loop")
 
     def _unrolled(self, items: Iterable[Any], place: object) -> Iterator[Any]:

@@ -81,6 +81,11 @@ class Generated(Once):
         """Whether items are made in a region of their own."""
         return self._for._place is not None
 
+    @property
+    def under_way(self) -> bool:
+        """Whether items were taken at compile time, as the others are then."""
+        return self._running is not None
+
     def __weft_spec__(self) -> Any:
         refuse(
             "escaped",
