@@ -115,3 +115,52 @@ def test_blocks_with_shared_memory_of_their_own(launch: Launch, n: int, grid: in
 def test_memory_of_later_rounds_is_asked_for_where_blocks_go_alone(fn: Any, asks: bool) -> None:
     text = str(compile_info(fn, target="x86-64", emission_kind="llvm"))
     assert ("call void @llvm.prefetch" in text) is asks
+
+
+@kernel
+def turned(a: Pointer[Float32], out: Pointer[Float32], n: Int):
+    shared = stack_allocation(Float32, Layout.row_major(256), address_space=AddressSpace.SHARED)
+    t, i = thread_idx.x, global_idx.x
+    if i < n:
+        shared[t] = a[i]
+    barrier()
+    if i < n:
+        out[i] = shared[min(block_dim.x, n - block_idx.x * block_dim.x) - 1 - t]
+
+
+@kernel
+def turned_of_a_quotient(a: Pointer[Float32], out: Pointer[Float32], n: Int):
+    """No other block may divide by what this one has found not to be zero."""
+    shared = stack_allocation(Float32, Layout.row_major(256), address_space=AddressSpace.SHARED)
+    t = thread_idx.x
+    if n != 0:
+        shared[t] = a[block_idx.x * (1024 // n) + t]
+    barrier()
+    if n != 0:
+        out[block_idx.x * (1024 // n) + t] = shared[block_dim.x - 1 - t]
+
+
+@kernel
+def turned_in_place(a: Pointer[Float32]):
+    """Every block has the same memory."""
+    shared = stack_allocation(Float32, Layout.row_major(256), address_space=AddressSpace.SHARED)
+    t = thread_idx.x
+    shared[t] = a[t]
+    barrier()
+    a[t] = shared[block_dim.x - 1 - t]
+
+
+@pytest.mark.parametrize(
+    ("fn", "requests"), [(turned, 2), (turned_of_a_quotient, 0), (turned_in_place, 0), (doubled, 0)]
+)
+def test_memory_of_the_next_block_is_asked_for_where_threads_meet(fn: Any, requests: int) -> None:
+    text = str(compile_info(fn, target="x86-64", emission_kind="llvm"))
+    assert text.count("call void @llvm.prefetch") == requests
+
+
+@pytest.mark.parametrize(("n", "grid", "block"), [(1, 1, 32), (100, 4, 32), (4096, 16, 256), (5003, 51, 100)])
+def test_the_last_block_has_no_next(launch: Launch, n: int, grid: int, block: int) -> None:
+    a = np.arange(n, dtype=np.float32)
+    _, out = launch(turned, a, np.zeros(n + 8, np.float32), n, grid_dim=grid, block_dim=block)
+    expected = [a[k : k + block][::-1] for k in range(0, n, block)]
+    assert np.array_equal(out, np.concatenate([*expected, np.zeros(8, np.float32)]))

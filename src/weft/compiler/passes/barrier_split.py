@@ -18,7 +18,7 @@ from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
-from weft.compiler.passes.ahead import fetch_ahead
+from weft.compiler.passes.ahead import fetch_ahead, fetch_next_block
 from weft.compiler.passes.given_first import kept_before
 from weft.compiler.passes.guard_bounds import threads_within
 from weft.compiler.passes.in_strips import in_strips
@@ -78,8 +78,7 @@ class BarrierBody:
         self.in_strip: dict[Value, Value] = {}  # what is kept for a strip alone, and its first thread
         self.uniform: dict[Value, Value] = dict(zip(kernel.args, parameters, strict=True))
         """What is computed once, and its copies."""
-        self.in_place = read_in_place(kernel)
-        """What calls take of variables, from where these lie."""
+        self.in_place = read_in_place(kernel)  # what calls take of variables, from where these lie
         self.behind: dict[Value, Value] = {}
         """Indices of which each thread's is the first one's and its own; and the first one's."""
         self.home: dict[Value, Piece] = {}
@@ -253,8 +252,8 @@ class BarrierBody:
         return self.b.slot(kind, name, self.head)
 
     # -- emission -----------------------------------------------------------------------------
-    def emit(self) -> None:
-        """The whole block."""
+    def emit(self, follows: int = 0) -> None:
+        """The whole block; the next one lies along the axis ``follows``."""
         nodes = Cut(self.decisions, self.together, self.in_place).pieces(self.kernel.body.ops)
         self.survey(nodes)
         if self.together.warps:
@@ -263,6 +262,7 @@ class BarrierBody:
             blocks_side_by_side(self, nodes, self.neighbours)
             return
         self.allocate(nodes)
+        fetch_next_block(self, nodes, follows)
         if self.returns_early:
             self.alive = self.array(I8)
             self.left = self.variable(I64, "left")

@@ -280,7 +280,7 @@ class _Loops:
                 if self.beside is not None:
                     bound = self.bound(0, context, count)
                     made.neighbours = Neighbours(self.beside, most, count, bound)
-                made.emit()
+                made.emit(follows=int(self.down))
             if not guards:
                 b.region.ops += block.ops
                 return
