@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Int, Pointer, kernel
+from weft import Int, Pointer, UInt32, func, kernel, unroll
 from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
 
 SOURCE = """
 import dataclasses, enum
@@ -346,3 +347,29 @@ def test_functions(name: str, load: Any, launch: Any) -> None:
     inputs = [np.ascontiguousarray(GRID[:, k]) for k in range(2)]
     found = launch(rows, inputs, np.empty(len(GRID), np.int64))
     assert found.tolist() == [function.function(*map(int, row)) for row in GRID]
+
+
+@kernel
+def _scaled(out: Pointer[UInt32], n: Int):
+    for i in range(n):
+        for k in unroll(range(4, 0, -2)):
+            v = UInt32(n + i)
+
+            @func
+            def times(x: Int) -> Int:
+                nonlocal v
+                if n > 2:
+                    v *= k
+                return x
+
+            out[0] += UInt32(times(i)) + v
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_what_a_function_captures_of_literals_takes_the_type_that_it_meets(
+    device: DeviceContext, n: int
+) -> None:
+    out = np.zeros(1, np.uint32)
+    device.enqueue_function(_scaled, out, n, over=1)
+    device.synchronize()
+    assert out[0] == sum(i + (n + i) * (k if n > 2 else 1) for i in range(n) for k in (4, 2))
