@@ -359,7 +359,7 @@ def _scaled(out: Pointer[UInt32], n: Int):
             def times(x: Int) -> Int:
                 nonlocal v
                 if n > 2:
-                    v *= k
+                    v *= k  # noqa: B023  (called in its round)
                 return x
 
             out[0] += UInt32(times(i)) + v
