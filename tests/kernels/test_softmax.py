@@ -34,12 +34,18 @@ def test_any_axis_of_any_array(device: DeviceContext, x: Array, axis: int, log: 
     np.testing.assert_allclose(found(result), expected(x, axis, log), rtol=close, atol=10 * close)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("columns", [1, 2, 31, 64, 100, 257, 1000, 1024, 4097, 16384, 40000])
-def test_rows_of_any_length(device: DeviceContext, columns: int) -> None:
-    x = np.random.default_rng(columns).normal(scale=4, size=(3, columns)).astype(np.float32)
-    np.testing.assert_allclose(
-        found(softmax(placed(device, x))), expected(x, 1, False), rtol=3e-6, atol=1e-12
-    )
+def test_rows_of_any_length(device: DeviceContext, columns: int, dtype: str) -> None:
+    x = np.random.default_rng(columns).normal(scale=4, size=(3, columns)).astype(dtype)
+    close, least = (3e-6, 1e-12) if dtype == "float32" else (1e-3, 1e-7)
+    for log, operation in enumerate((softmax, log_softmax)):
+        np.testing.assert_allclose(
+            found(operation(placed(device, x))),
+            expected(x, 1, log > 0),
+            rtol=close,
+            atol=least if not log else 10 * close,
+        )
 
 
 def test_the_result_may_be_the_array_itself_or_another(device: DeviceContext) -> None:

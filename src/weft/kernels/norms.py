@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from weft import math
 from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operands
-from weft.kernels.row_memory import by_pairs, masked, type_of
+from weft.kernels.row_memory import added, by_pairs, masked, type_of
 from weft.kernels.rows import normalize
 from weft.lang import Float64, struct
 
@@ -47,10 +47,12 @@ class LayerNorm:
         kind: Any = type_of(values[0])
         zeroed = masked(values, there, 0)
         ones = [kind(1) if t is True else t.select(kind(1), kind(0)) for t in there]
-        count = by_pairs(_add, ones)
-        mean = by_pairs(_add, zeroed) / math.max(count, kind(1))
-        squares = by_pairs(_add, [(v - mean) * (v - mean) * one for v, one in zip(zeroed, ones, strict=True)])
-        return Moments(count, mean, squares), values
+        count = by_pairs(added, ones)
+        mean = by_pairs(added, zeroed) / math.max(count, kind(1))
+        squares = by_pairs(
+            added, [(v - mean) * (v - mean) * one for v, one in zip(zeroed, ones, strict=True)]
+        )
+        return Moments(count, mean, squares), zeroed
 
     @staticmethod
     def merge(a: Any, b: Any) -> Any:
@@ -65,8 +67,8 @@ class LayerNorm:
         """Makes results of the elements; ``given`` is added to the variance."""
         scale = math.rsqrt(all.squares / all.count + given.cast(type(all.count)))
 
-        def write(kept: Any, value: Any, by: Any, plus: Any) -> Any:
-            return _scaled((value - all.mean) * scale, by, plus)
+        def write(kept: Any, by: Any, plus: Any) -> Any:
+            return _scaled((kept - all.mean) * scale, by, plus)
 
         return write
 
@@ -84,7 +86,8 @@ class RMSNorm(LayerNorm):
     @staticmethod
     def of(values: Any, there: Any, ats: Any) -> Any:
         """The sum of squares."""
-        return by_pairs(_add, [value * value for value in masked(values, there, 0)]), values
+        zeroed = masked(values, there, 0)
+        return by_pairs(added, [value * value for value in zeroed]), zeroed
 
     @staticmethod
     def merge(a: Any, b: Any) -> Any:
@@ -96,14 +99,10 @@ class RMSNorm(LayerNorm):
         """Makes results of the elements; ``given`` is added to the mean square."""
         scale = math.rsqrt(all / type(all)(n) + given.cast(type(all)))
 
-        def write(kept: Any, value: Any, by: Any, plus: Any) -> Any:
-            return _scaled(value * scale, by, plus)
+        def write(kept: Any, by: Any, plus: Any) -> Any:
+            return _scaled(kept * scale, by, plus)
 
         return write
-
-
-def _add(a: Any, b: Any) -> Any:
-    return a + b
 
 
 def _scaled(value: Any, by: Any, plus: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.gpu import block, block_idx, launch_bounds, thread_idx, warp
 from weft.gpu.bulk import async_bulk_prefetch
-from weft.kernels.row_memory import begin, joined, load, start_of, store
+from weft.kernels.row_memory import apart, begin, joined, load, start_of, store, together
 from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
 from weft.lang.machine import threads_are_loops
 from weft.math import min as least
@@ -73,19 +73,20 @@ def held(
     ats = [(thread_idx.x % lanes + i * lanes) * width for i in unroll(range(each))]
     there = [True if whole else at < n for at in ats]
     values = [added_to(source, added, least(at, n - width), steps, width, kind) for at in ats]
-    own, kept = operation.of(values, there, ats)
-    all = joined(operation, own)
+    places = [at + i for at in ats for i in range(width)]
+    own, kept = operation.of(apart(values), [here for here in there for _ in range(width)], places)
+    kept = together(kept, width)  # of what the thread knows as one, not lane by lane
     if lanes > 32:
-        all = block.reduce(all, operation.merge)
+        all = block.reduce(own, operation.merge)
     else:
-        all = warp.reduce(all, operation.merge, width=lanes)
+        all = warp.reduce(own, operation.merge, width=lanes)
     write = operation.writer(all, own, n, given)
     for i in unroll(range(each)):
         if row < rows and (whole or ats[i] < n):
             if total is not None:
                 store(begin(total.start, total.steps, mine, extents), ats[i], total.step, values[i])
             by, plus = vector_of(weight, ats[i], width, kind), vector_of(bias, ats[i], width, kind)
-            store(target, ats[i], out_step, write(kept[i], values[i], by, plus))
+            store(target, ats[i], out_step, write(kept[i], by, plus))
 
 
 @func
@@ -243,4 +244,4 @@ def _written(
     own, kept = operation.of([value], [True], [at])
     write = operation.writer(all, own, n, given)
     by, plus = vector_of(weight, at, width, kind), vector_of(bias, at, width, kind)
-    store(places[0], at, to[0], write(kept[0], value, by, plus))
+    store(places[0], at, to[0], write(kept[0], by, plus))

@@ -70,12 +70,32 @@ def masked(values: Any, there: Any, fill: Any) -> Any:
     return [v if t is True else t.select(v, type(v)(fill)) for v, t in zip(values, there, strict=True)]
 
 
+def added(a: Any, b: Any) -> Any:
+    """The sum, for ``by_pairs``."""
+    return a + b
+
+
 def by_pairs(merge: Any, values: Any) -> Any:
     """All joined, as a tree."""
     while len(values) > 1:
         pairs = [merge(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + values[len(pairs) * 2 :]
     return values[0]
+
+
+def apart(vectors: Any) -> Any:
+    """The lanes of vectors, one after the other."""
+    return [vector[i] for vector in vectors for i in range(vector.lanes)] if vectors[0].lanes > 1 else vectors
+
+
+def together(lanes: Any, width: int) -> Any:
+    """Vectors of so many lanes, of what ``apart`` has made of them."""
+    pieces = [lanes[i : i + width] for i in range(0, len(lanes), width)]
+    return [by_pairs(_beside, piece) for piece in pieces]
+
+
+def _beside(a: Any, b: Any) -> Any:
+    return a.join(b)
 
 
 def joined(operation: Any, state: Any) -> Any:

@@ -150,7 +150,7 @@ def _written(
     if there:
         if places[2] is not None:
             store(places[2] + at * places[3], 0, 1, value)
-        result = operation.writer(own, one, n, given)(kept[0], value, by, plus)
+        result = operation.writer(own, one, n, given)(kept[0], by, plus)
         store(places[0] + at * places[1], 0, 1, result)
 
 

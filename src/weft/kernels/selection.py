@@ -115,26 +115,25 @@ def find_digit(
     for d in range(thread_idx.x, digits, threads):
         here[d] = 0
     barrier()
-    share, prefix, kept = (
-        _share(src, found, n, parts, threads=threads, written=number > 1),
-        words[_PREFIX],
-        UInt32(0),
-    )
+    share = _share(src, found, n, parts, threads=threads, written=number > 1)
+    prefix, kept, room = words[_PREFIX], UInt32(0), found.room.cast(UInt32)
+    into, places = found.keys + share.slot * found.room, found.places + share.slot * found.room
     lane = (thread_idx.x % span).cast(Int32)
     for first in range(Int32(0), share.size, span * each):
         ats = [first + m * span + lane for m in unroll(range(each))]
         keys = tuple([share.source[least(at, share.size - 1)] for at in ats])
         for m in unroll(range(each)):
-            bits = digit_bits(keys[m], largest).cast(UInt64) >> digit.shift
-            there, high = ats[m] < share.size, bits >> digit.bits
-            if there and (number == 0 or high == prefix):
+            bits, there = digit_bits(keys[m], largest) >> digit.shift, ats[m] < share.size
+            known = prefix.cast(bits.dtype)
+            high = bits >> digit.bits if number > 0 else known
+            if there and high == known:
                 Atomic.fetch_add(here + Int(bits & (digits - 1)), 1, scope="block")
             if number == 1:
-                rank, more = _ranked(there & (high <= prefix), span)
-                at = Int(kept + rank)
-                if there and high <= prefix and at < found.room:
-                    found.keys[share.slot * found.room + at] = keys[m]
-                    found.places[share.slot * found.room + at] = UInt32(ats[m])
+                stays = there & (high <= known)
+                rank, more = _ranked(stays, span)
+                at = kept + rank
+                if stays and at < room:
+                    into[Int(at)], places[Int(at)] = keys[m], UInt32(ats[m])
                 kept += more
     if number == 1 and thread_idx.x % span == 0:
         found.sizes[share.slot] = kept
@@ -226,8 +225,9 @@ def keep(
         ats = [first + m * span + lane for m in unroll(range(each))]
         elements = tuple([share.source[least(at, share.size - 1)] for at in ats])
         for m in unroll(range(each)):
-            bits, there = digit_bits(elements[m], largest).cast(UInt64), ats[m] < share.size
-            is_less, is_same = there & (bits < prefix), there & (bits == prefix)
+            bits, there = digit_bits(elements[m], largest), ats[m] < share.size
+            last = prefix.cast(bits.dtype)
+            is_less, is_same = there & (bits < last), there & (bits == last)
             rank, more = _ranked(is_less, span)
             other, alike = _ranked(is_same, span)
             at = is_less.select(before + rank, k.cast(UInt32) - left + equals + other)
