@@ -369,7 +369,9 @@ def _scaled(out: Pointer[UInt32], n: Int):
 def test_what_a_function_captures_of_literals_takes_the_type_that_it_meets(
     device: DeviceContext, n: int
 ) -> None:
-    out = np.zeros(1, np.uint32)
+    out = device.enqueue_create_buffer(UInt32, 1)
+    device.enqueue_fill(out, 0)
     device.enqueue_function(_scaled, out, n, over=1)
-    device.synchronize()
-    assert out[0] == sum(i + (n + i) * (k if n > 2 else 1) for i in range(n) for k in (4, 2))
+    with out.map_to_host() as host:
+        found = int(host[0])
+    assert found == sum(i + (n + i) * (k if n > 2 else 1) for i in range(n) for k in (4, 2))
