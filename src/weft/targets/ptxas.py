@@ -19,6 +19,8 @@ Each rule was found by random programs whose results were compared with NumPy's,
   instructions, where floats' need the number too: the sign of -0.0 is lost.
 - ``selp.b64`` of two numbers by a comparison of their lower 32 bits is taken for the greater or lesser of
   those bits; the upper ones are any. Halves are selected one by one.
+- What is at most 1, of nan 1, and then at least 0 becomes ``.SAT``, which is 0 of nan (``max(min(x, 1), 0)``,
+  of Float16 too; the other order is right): ``targets/saturated.py``.
 
 One is mended elsewhere: a branch on two conditions over code of which nothing is left, as it only stores to
 memory of the thread that nobody reads, becomes an exit on both where it should be on either. LLVM takes such
@@ -29,6 +31,8 @@ from __future__ import annotations
 
 import re
 from functools import partial
+
+from weft.targets.saturated import unsaturated
 
 _WIDENED = "{{ .reg .b32 %weft<3>; cvt.{0}32.{0}16 %weft1, {{2}}; {1} cvt.u16.u32 {{1}}, %weft1; }}"
 _SIZE = (
@@ -200,6 +204,7 @@ def mended(text: str) -> str:
     xor.b32 %r1, %r2, -2147483648;
     setp.lt.s32 %p1, %r1, 0;
     """
+    text = unsaturated(text)
     if _passes_zero(text):
         text = text.replace(_HEAD, _HEAD + '.pragma "nounroll";\n', 1)
     if bounded := _bounded(text):
