@@ -6,7 +6,7 @@ from typing import TypeVar, assert_type
 
 import numpy as np
 
-from weft import Bool, Float32, Floating, Int, Number, Pointer, UInt8, func, kernel, struct
+from weft import Bool, Float32, Floating, Int, Integer, Number, Pointer, UInt8, func, kernel, struct
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.math import exp
@@ -70,3 +70,18 @@ def test_numbers_for_type_variables() -> None:
     assert larger(2, 3) == 3
     assert assert_type(larger(Float32(2), 3.0), Float32) == 3
     assert softplus(0.0) == 1.5
+
+
+def kind_of(x: Number) -> str:
+    """Strict checking takes these, as no kind is the other's."""
+    return "integer" if isinstance(x, Integer) else "float" if isinstance(x, Floating) else "other"
+
+
+def is_single(x: object) -> bool:
+    return isinstance(x, Float32)
+
+
+def test_kinds_are_told_apart() -> None:
+    assert [kind_of(x) for x in (Int(3), Float32(2), Bool(True))] == ["integer", "float", "other"]
+    assert is_single(Float32(1))
+    assert not is_single(1.0)

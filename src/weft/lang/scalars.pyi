@@ -2,7 +2,8 @@
 
 Python's types know no conversions, except of what a protocol describes. So each number is a protocol
 here, of the attribute that all objects have, each with its own type: ``__class__``, which lists what is
-taken. What a number can do comes from a base that is no protocol. A protocol cannot be called, but a
+taken. What a number can do comes from a base that is no protocol. ``__class_getitem__`` tells kinds apart for
+``isinstance``: whether classes overlap is asked by names of members, and assignments skip that one. A protocol cannot be called, but a
 class that is read off a field of type ``type[...]`` can: the names are of such.
 """
 
@@ -82,21 +83,25 @@ class _Protocols:
     class Integer(Number, Protocol):
         @property
         def __class__(self) -> type[_Integral | IsInteger]: ...
+        def __class_getitem__(cls, item: IsInteger) -> IsInteger: ...
 
     @runtime_checkable
     class SignedInteger(Integer, Protocol):
         @property
         def __class__(self) -> type[_Integral | IsSigned]: ...
+        def __class_getitem__(cls, item: IsSigned) -> IsSigned: ...
 
     @runtime_checkable
     class UnsignedInteger(Integer, Protocol):
         @property
         def __class__(self) -> type[_Integral | IsUnsigned]: ...
+        def __class_getitem__(cls, item: IsUnsigned) -> IsUnsigned: ...
 
     @runtime_checkable
     class Floating(Number, Protocol):
         @property
         def __class__(self) -> type[_Real | IsFloating]: ...
+        def __class_getitem__(cls, item: IsFloating) -> IsFloating: ...
 
     @runtime_checkable
     class Bool(AnyBool, Protocol):
