@@ -27,8 +27,8 @@ GIVEN: list[tuple[Any, ...]] = [
     (np.zeros(3),),
     (2.5, "x"),
 ]
-AS_PYTHON = {"ValueError", "OverflowError", "ZeroDivisionError"}
-"""What functions of numbers raise outside of what they are defined for, as Python's do."""
+AS_PYTHON = {"ValueError", "OverflowError", "ZeroDivisionError", "RuntimeWarning"}
+"""What functions of numbers raise outside of what they are defined for, as Python's and NumPy's do."""
 
 
 def functions() -> Iterator[Any]:

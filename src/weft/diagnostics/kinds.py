@@ -62,7 +62,7 @@ def misfit(
         elif parameter.kind is not Parameter.VAR_KEYWORD:
             given.append((name if name in named else place, name, value, allowed))
     return _said(error, [(at, name, value) for at, name, value, _ in given]) or next(
-        (Misfit(at, name, shown(v), _words(kind)) for at, name, v, kind in given if not _fits(kind, v)), None
+        (Misfit(at, name, _shown(v), _words(kind)) for at, name, v, kind in given if not _fits(kind, v)), None
     )
 
 
@@ -75,11 +75,11 @@ def _said(error: Exception, given: list[tuple[int | str, str, Any]]) -> Misfit |
             if meant == repr(value) or (wanted == _TYPE and len(given) == 1):
                 return Misfit(at, name, str(meant), wanted)
             if meant == type(value).__name__:
-                return Misfit(at, name, shown(value), wanted)
+                return Misfit(at, name, _shown(value), wanted)
     return None
 
 
-def shown(value: object) -> str:
+def _shown(value: object) -> str:
     """What was given, in a few words."""
     plain = value is None or isinstance(value, (str, int, float))
     return repr(value) if plain and len(repr(value)) <= _LONGEST else a_(type(value).__name__)
@@ -115,7 +115,7 @@ def _is(allowed: Any, value: object) -> bool:
     cls = origin or allowed
     if cls is Parameter.empty or not isinstance(cls, type):
         return True
-    if is_number(cls) or cls in (int, float):
+    if _is_number(cls) or cls in (int, float):
         if cls is int and isinstance(value, float):
             return False
         one = hasattr(value, "__float__") or hasattr(value, "__index__")
@@ -126,7 +126,7 @@ def _is(allowed: Any, value: object) -> bool:
         return True
 
 
-def is_number(cls: type) -> bool:
+def _is_number(cls: type) -> bool:
     """Whether it is a class of numbers, as Float32 is."""
     return hasattr(cls, "lanes")
 
@@ -143,7 +143,7 @@ def _word(allowed: Any) -> str:
         return str(cls)
     if cls is NoneType:
         return "None"
-    if cls is float or is_number(cls):
+    if cls is float or _is_number(cls):
         return "a number"
     words: dict[Any, str] = {int: "an integer", str: "a text", type: "a class", Callable: "a function"}
     return "a sequence" if cls in _SEQUENCES else words.get(cls) or a_(cls.__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import opcode
 import sys
@@ -82,7 +83,13 @@ def _told(module: str, held: Any) -> Any:
         if isinstance(make, FunctionType):
             setattr(held, "__init__", told_of(make))  # noqa: B010  (of any class)
     told = isinstance(held, FunctionType) and held.__module__.startswith("weft.")
-    return told_of(held) if told else held
+    return _teller(held) if told else held
+
+
+@functools.cache
+def _teller(function: Any) -> Any:
+    """One for each function, whichever modules have it."""
+    return told_of(function)
 
 
 def _unknown(caller: FrameType, module: str, name: str) -> Exception:

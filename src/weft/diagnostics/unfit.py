@@ -31,6 +31,10 @@ _ANY = re.compile("Any|object|[A-Z]|[A-Z][a-z]+T")
 """Annotations that say nothing: type variables, too."""
 
 
+_TELLING = (TypeError, AttributeError, ValueError, LookupError)
+"""What Python raises where a value is of another kind."""
+
+
 class UnfitCall(LaunchError, TypeError):
     """A call whose arguments do not fit; who expects Python's own error catches it too."""
 
@@ -40,16 +44,17 @@ class UnfitCall(LaunchError, TypeError):
 def told_of(function: F) -> F:
     """The function, of whose calls that do not fit is told what is wrong, and what it takes.
 
-    Within a kernel the error stays Python's, which is told there.
+    So it is of arguments of another kind than their annotations say, where weft fails over them. Within a
+    kernel a ``TypeError`` stays Python's, which is told there.
     """
     if hasattr(function, "__weft_told__"):
-        return vars(function)["__weft_told__"]
+        return function
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except Exception as error:
+        except _TELLING as error:
             unfit = isinstance(error, TypeError) and not elaborating.now
             found = _unfit(function, args, kwargs) if unfit else None
             found = found or _of_another_kind(error, function, args, kwargs)
@@ -57,7 +62,7 @@ def told_of(function: F) -> F:
                 raise
             raise found from None
 
-    vars(function)["__weft_told__"] = vars(call)["__weft_told__"] = call
+    vars(call)["__weft_told__"] = True
     return cast("F", call)
 
 
