@@ -459,15 +459,12 @@ class Elaborator:
         if not fn.within:  # else the function around it is noted
             note(fn)
         library = fn.within or is_internal(place[0])
-        met: dict[object, DType] = {}
-        stored: dict[object, DType] = {}
-        optional: dict[object, Any] = {}
-        late_loops: set[object] = set()
+        met, stored = dict[object, DType](), dict[object, DType]()
+        optional, late_loops = dict[object, Any](), set[object]()
         for _ in range(_PASSES):
             b = self._staging()
-            b.containers.beyond = self.helpers.beyond
+            b.containers.beyond, b.late_loops = self.helpers.beyond, late_loops
             b.met, b.stored, b.untyped, b.optional = met, stored, untyped, optional
-            b.late_loops = late_loops
             known = len(optional) + len(late_loops)
             draft, values = _begin(b, fn, order, f)
             b.annotation, b.result_of = annotation, fn.name

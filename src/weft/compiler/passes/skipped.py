@@ -27,18 +27,17 @@ def _to_the_end(region: Region) -> None:
         region.ops.pop()
     for n in range(len(region.ops) - 1, -1, -1):
         op = region.ops[n]
-        rest = region.ops[n + 1 :]
-        if has_barrier(Region([], rest)):
-            return
         if op.name == "weft.if" and any(map(leaves, op.regions)):
             going = [one for one in op.regions if not _ends(one)]
-            if len(going) == 2 and rest:
+            if len(going) == 2 and n + 1 < len(region.ops):
                 return  # within one of them it is decided anew, and both would need what is left
             for one in going[:1]:
-                one.ops += rest
+                one.ops += region.ops[n + 1 :]
             del region.ops[n + 1 :]
             for one in op.regions:
                 _to_the_end(one)
+        if has_barrier(Region([], [op])):
+            return
 
 
 def _ends(region: Region) -> bool:
