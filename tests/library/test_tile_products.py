@@ -17,6 +17,8 @@ from weft.math import exp, max
 from .conftest import Launch
 from .test_tiles import kernel_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:product has been compiled")  # for each shape, on purpose
+
 Precision = Literal["exact", "tf32"]
 
 
