@@ -2,9 +2,10 @@
 
 Python's types know no conversions, except of what a protocol describes. So each number is a protocol
 here, of the attribute that all objects have, each with its own type: ``__class__``, which lists what is
-taken. What a number can do comes from a base that is no protocol. ``__class_getitem__`` tells kinds apart for
-``isinstance``: whether classes overlap is asked by names of members, and assignments skip that one. A protocol cannot be called, but a
-class that is read off a field of type ``type[...]`` can: the names are of such.
+taken. What a number can do comes from a base that is no protocol. ``__class_getitem__`` tells kinds apart
+for ``isinstance``: whether classes overlap is asked by names of members, and assignments skip that one. A
+protocol cannot be called, but a class that is read off a field of type ``type[...]`` can: the names are of
+such.
 """
 
 # pyright: reportGeneralTypeIssues=false, reportIncompatibleMethodOverride=false
