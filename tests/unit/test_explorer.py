@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -191,7 +192,10 @@ def test_a_page_that_follows_the_file(file: Path) -> None:
                 file.write_text(file.read_text().replace("2.0", "4096.0"))
                 assert "4096.0" in str(json.loads(_event(changes))["kernels"]["fill"]["sources"])
                 json.loads(_event(changes))  # the same with machine code
-                file.write_text(file.read_text().replace("x[0]", "x[0"))
+                text = file.read_text()
+                file.write_text("")  # as some editors save: for a moment there is nothing
+                time.sleep(0.1)
+                file.write_text(text.replace("x[0]", "x[0"))
                 assert "SyntaxError" in json.loads(_event(changes))["error"]
         finally:
             server.terminate()
@@ -214,6 +218,13 @@ def test_a_page_that_follows_what_is_imported(file: Path) -> None:
                 (ir, *_) = [stage["lines"] for stage in found["stages"] if stage["name"] == "ir"]
                 assert "7.5" in str(ir)
                 assert "3.5" not in str(ir)
+                json.loads(_event(changes))  # the same with machine code
+                deep.write_text("NUMBER = 8.5 +\n")
+                assert "SyntaxError" in json.loads(_event(changes))["error"]
+                assert changes.readline() == b"\n"
+                assert changes.readline() == b": waits\n"  # it is said once
+                deep.write_text("NUMBER = 8.5\n")
+                assert "8.5" in str(json.loads(_event(changes))["kernels"]["fill"]["stages"])
         finally:
             server.terminate()
 

@@ -11,7 +11,8 @@ import sysconfig
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -44,13 +45,18 @@ class Imported:
         self._before = set(sys.modules)
         self._stamps: dict[str, tuple[int, int]] = {}
 
-    def note(self) -> None:
-        """Remember the files as they are now."""
-        self._stamps = {file: stamp_of(file) for file in self._files().values()}
+    @contextmanager
+    def noted(self) -> Generator[None]:
+        """Remember the files as they are before what is done here, and what it imports as that is then."""
+        self._stamps = {file: _saved(file, stamp) for file, stamp in self._stamps.items()}
+        try:
+            yield
+        finally:
+            self._stamps = {file: stamp_of(file) for file in self._files().values()} | self._stamps
 
     def changed(self) -> bool:
         """Whether one of them is another than it was noted as."""
-        return any(stamp_of(file) != stamp for file, stamp in self._stamps.items())
+        return any(_saved(file, stamp) != stamp for file, stamp in self._stamps.items())
 
     def forget(self) -> None:
         """Have Python read all of them again: one may have taken something from another."""
@@ -83,6 +89,12 @@ def stamp_of(file: str | Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
+def _saved(file: str | Path, before: tuple[int, int]) -> tuple[int, int]:
+    """Its stamp, ``before`` while it is empty: an editor may empty a file before it writes it."""
+    found = stamp_of(file)
+    return found if found[1] else before
+
+
 class _Watch:
     """What the page shows now, and who waits for the next."""
 
@@ -93,32 +105,28 @@ class _Watch:
         self.number = 0
         self.imported = Imported()
         sys.dont_write_bytecode = True  # by whose seconds two versions of a file are the same
-        self.found = {name: with_machine_code(kernel) for name, kernel in make().items()}
+        self.stamp = stamp_of(file)
+        with self.imported.noted():
+            self.found = {name: with_machine_code(kernel) for name, kernel in make().items()}
         self.found = self._followed(self.found)
         self.data = ""
-        self.imported.note()
-        self.stamp = stamp_of(self.file)
-
-    def _stamp(self) -> tuple[int, int]:
-        found = stamp_of(self.file)
-        return found if found[1] else self.stamp
 
     def look(self) -> None:
         """Compile anew where the file has changed."""
-        stamp = self._stamp()
+        stamp = _saved(self.file, self.stamp)
         others = self.imported.changed()
         if stamp == self.stamp and not others:
             return
-        while stamp != self.stamp:  # an editor may empty a file before it writes it
+        while stamp != self.stamp:
             self.stamp = stamp
             time.sleep(_SETTLES)
-            stamp = self._stamp()
+            stamp = _saved(self.file, self.stamp)
         linecache.checkcache()
         if others:
             self.imported.forget()
         try:
-            found = self.make()
-            self.imported.note()
+            with self.imported.noted():
+                found = self.make()
             number = self._show(as_data(found), found)
             threading.Thread(target=self._complete, args=(found, number), daemon=True).start()
         except WeftError as error:
