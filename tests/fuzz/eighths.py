@@ -39,7 +39,7 @@ def kept(s: Scope, written: list[tuple[str, Kind]]) -> list[str]:
                 f"{kind.name}({expression(s, s.kind(), 2)})",
                 f"({expression(s, s.kind(), 2)}).cast({kind.name})",
                 f"({expression(s, s.kind(), 2)}).saturating_cast({kind.name})",
-                f"_{kind.name}({real(s)})",
+                f"_{kind.name}({real(s, kind.largest)})",
                 f"q8[{index(s, 32)}].cast({kind.name})",
                 f"{kind.name}(q8[{index(s, 32)}])",
             ]

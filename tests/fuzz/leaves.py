@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tests.fuzz.kinds import BOOL, FLOATS, INTEGERS, Kind, meet
 from tests.fuzz.scope import Scope
 
@@ -24,9 +26,9 @@ def literal(s: Scope, kind: Kind) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def real(s: Scope) -> str:
-    """A float literal, as a float also to Python."""
-    text = s.pick([text for text in REALS if not text.lstrip("-").isdigit()])
+def real(s: Scope, most: float = math.inf) -> str:
+    """A float literal of at most that size, as a float also to Python."""
+    text = s.pick([text for text in REALS if not text.lstrip("-").isdigit() and abs(float(text)) <= most])
     return f"({text})" if text.startswith("-") else text
 
 

@@ -125,6 +125,7 @@ def test_functions_of_literals(device: DeviceContext) -> None:
 
 
 LARGE = list(range(5000))
+HUGE = [1e30, 1e39]
 _many = np.arange(256 * 256, dtype=np.uint8).reshape(256, 256)
 
 
@@ -255,12 +256,18 @@ def narrow(n: Pointer[Int8], i: Int):
     n[0] = LARGE[i]
 
 
+@kernel
+def infinite(x: Pointer[Float32], i: Int):
+    x[0] = HUGE[i] * x[1]
+
+
 @pytest.mark.parametrize(
     ("refused", "text"),
     [
         (beyond, "index 4 is outside of this memory, which has 4 elements"),
         (beyond_at_compile_time, "list index out of range"),
         (narrow, "does not fit Int8"),
+        (infinite, r"1e\+39 in this table does not fit Float32"),
     ],
 )
 def test_refusals(refused: Any, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import linecache
 from pathlib import Path
@@ -22,6 +23,7 @@ from weft.diagnostics import (
     render,
     render_all,
 )
+from weft.diagnostics.syntax import parsed
 
 SOURCE = """\
 @kernel
@@ -210,3 +212,17 @@ def test_pseudo_files_of_weft_are_not_the_caller() -> None:
 )
 def test_nearest(name: str, expected: str | None) -> None:
     assert nearest(name, ["thread_idx", "block_idx", "Float32"]) == expected
+
+
+def test_a_syntax_tree_is_read_again_where_threads_have_met() -> None:
+    def parse(text: str) -> ast.Module:
+        texts.append(text)
+        if len(texts) < 3:
+            raise SystemError("AST constructor recursion depth mismatch (before=18, after=72)")
+        return ast.parse(text)
+
+    texts: list[str] = []
+    assert ast.unparse(parsed("x=1", parse)) == "x = 1"
+    assert texts == ["x=1"] * 3
+    with pytest.raises(SyntaxError):
+        parsed("x=", ast.parse)

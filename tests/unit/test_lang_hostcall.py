@@ -89,7 +89,9 @@ def test_containers_that_change_between_calls() -> None:
 def test_annotated_parameters_convert() -> None:
     assert typed(-128, 1) == (-128, 1.0)
     assert anything(typed, x=0.1, a=np.int64(7)) == (7, float(np.float32(0.1)))
-    assert typed(Int8(3), 1e300) == (3, float("inf"))
+    assert typed(Int8(3), float("inf")) == (3, float("inf"))
+    with pytest.raises(LaunchError, match=r"holds, or infinity, not 1e\+300"):
+        typed(Int8(3), 1e300)
     assert (scaled(2.5, by=2), scaled.bind(by=3)(2)) == (5.0, 6)
 
 

@@ -158,6 +158,26 @@ def too_large(x: Int8) -> Any:
     return x + 200
 
 
+@func
+def infinite(x: Float32) -> Any:
+    return x + 1e39
+
+
+@func
+def infinite_whole(x: Float16) -> Any:
+    return x < 65520
+
+
+@func
+def endless(x: Float64) -> Any:
+    return x * 10**400
+
+
+@func
+def not_infinite(x: Float16) -> Any:
+    return x + 65519.9, x + math.inf, x * 1e-9, Float16(1e39)
+
+
 def test_annotated_assignment() -> None:
     assert annotated(0.0) == (0.1, float(np.float32(0.1)), -64)
 
@@ -165,6 +185,13 @@ def test_annotated_assignment() -> None:
 def test_literals_must_fit() -> None:
     with pytest.raises(CompileError, match="200 does not fit Int8"):
         too_large(1)
+    with pytest.raises(CompileError, match=r"1e\+39 is beyond Float32, whose largest is 3\.4\d*e\+38"):
+        infinite(0)
+    with pytest.raises(CompileError, match="65520 is beyond Float16, whose largest is 65504"):
+        infinite_whole(0)
+    with pytest.raises(CompileError, match="an integer of 1329 bits is beyond Float64"):
+        endless(0)
+    assert not_infinite(0) == (65504.0, math.inf, 0.0, math.inf)
 
 
 # -- operands that meet ---------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numbers
 import struct
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics import in_digits
 from weft.dtype import DType
 
 if TYPE_CHECKING:
@@ -52,6 +53,16 @@ def wrap(dtype: DType, value: bool | int | float) -> bool | int | float:
         return struct.unpack(code, struct.pack(code, number))[0]
     except OverflowError:
         return math.copysign(math.inf, number)
+
+
+def overflows(dtype: DType, number: float) -> bool:
+    """Whether a finite number is rounded to infinity by a float format, or to the nan of one without that.
+
+    >>> overflows(DType.float16, 65519.0), overflows(DType.float16, 65520), overflows(DType.float16, math.inf)
+    (False, True, False)
+    """
+    finite = not isinstance(number, float) or math.isfinite(number)
+    return dtype.is_float and finite and not math.isfinite(wrap(dtype, number))
 
 
 def rounded(dtype: DType, exact: Fraction) -> float:
@@ -96,7 +107,7 @@ def pack(dtype: DType, value: object) -> bytes:
 
     Raises:
         TypeError: the value is no number of this kind (a float is no int; an int is a float).
-        OverflowError: an integer that the type does not hold.
+        OverflowError: an integer that the type does not hold, or a finite number that would be infinite.
     """
     given: Any = value
     whole = hasattr(given, "__index__")
@@ -104,6 +115,8 @@ def pack(dtype: DType, value: object) -> bytes:
         if not whole and not hasattr(given, "__float__"):
             raise TypeError(f"{value!r} is not a number")
         number: int | float = int(given) if isinstance(value, numbers.Integral) else float(given)
+        if overflows(dtype, number):
+            raise OverflowError(f"{dtype} ends at {limits(dtype)[1]!r}")
     elif dtype.kind == "bool":
         if value not in (0, 1):
             raise TypeError(f"{value!r} is neither True nor False")
@@ -113,7 +126,7 @@ def pack(dtype: DType, value: object) -> bytes:
     else:
         number = given.__index__()
         if not dtype.least <= number <= dtype.greatest:
-            raise OverflowError(f"{value!r} does not fit {dtype}")
+            raise OverflowError(f"{in_digits(number)} does not fit {dtype}")
     return bits_of(dtype, number).to_bytes(dtype.itemsize, "little")
 
 

@@ -192,6 +192,8 @@ def nearest(name: str, candidates: Iterable[str], alike: float = 0.6) -> str | N
     return by_lower[found[0]] if found else None
 
 
+_MOST_BITS = 256
+"""Of integers that messages write out."""
 _ADVICE: list[Callable[[str, str], str | None]] = []
 _ON_IMPORT: list[Callable[[str], str]] = []
 
@@ -222,6 +224,13 @@ def undefined(error: Exception, text: str, scope: Iterable[str], otherwise: str)
         return found
     guess = nearest(name, scope)
     return f"did you mean `{guess}`?" if guess else otherwise
+
+
+def in_digits(value: object) -> str:
+    """A value as Python writes it, but of a very long integer only how long it is."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
 
 
 def a_(name: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection
 
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, character_column
+from weft.diagnostics.syntax import parsed
 from weft.record import replace
 
 _MARK = re.compile("([(`]|, |)\ue000([a-z]+)\ue001([)`,]?)")
@@ -128,10 +129,7 @@ def _parsed(file: str, text: str) -> Source | None:
         return None
     try:
         parse = PARSERS.get(os.path.splitext(file)[1], ast.parse)
-        try:
-            return Source(file, parse(text))
-        except SystemError:  # CPython 3.11, where another thread has parsed during a collection
-            return Source(file, parse(text))
+        return Source(file, parsed(text, parse))
     except (SyntaxError, ValueError, RecursionError):
         return None
 

@@ -10,9 +10,9 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, cast, get_args, get_origin
 
-from weft.abi.formats import wrap
+from weft.abi.formats import limits, overflows, wrap
 from weft.compiler.source.definition import MISSING, Definition, Parameter
-from weft.diagnostics import OBJECT, VALUE, CompileError, a_
+from weft.diagnostics import OBJECT, VALUE, CompileError, a_, in_digits
 from weft.diagnostics.problems import Problems
 from weft.dtype import DType, dtype_hint
 from weft.lang.any_lanes import closed
@@ -352,15 +352,19 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
         if d.is_integer:
             if not d.least <= number <= d.greatest:
                 raise Mismatch(
-                    f"{number}",
+                    in_digits(number),
                     f"{d.least} to {d.greatest}, which {cls.__name__} holds",
                     "use a wider type in the kernel",
                 )
             return spec, [number]
-        if d.is_float:
-            return spec, [wrap(d, number)]
+        value = number
     if isinstance(value, numbers.Real) and d.is_float:
-        return spec, [wrap(d, float(value))]
+        real = value if isinstance(value, int) else float(value)
+        if overflows(d, real):
+            most = limits(d)[1]
+            allowed = f"{-most!r} to {most!r}, which {cls.__name__} holds, or infinity"
+            raise Mismatch(in_digits(real), allowed, "use a wider type in the kernel, or math.inf")
+        return spec, [wrap(d, real)]
     hint = ""
     if isinstance(value, float) and d.is_integer:
         hint = f"write {int(value)}" if value.is_integer() else "round it, or make the parameter Float32"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.abi.formats import wrap
-from weft.diagnostics import a_, refuse
+from weft.abi.formats import limits, overflows, wrap
+from weft.diagnostics import a_, in_digits, refuse
 from weft.dtype import DType
 
 if TYPE_CHECKING:
@@ -52,12 +52,16 @@ def fits(literal: bool | int | float, cls: type[Number]) -> None:
         )
     if d.is_integer and not isinstance(literal, bool):
         if not d.least <= literal <= d.greatest:
+            shown = in_digits(literal)
             refuse(
                 "literal",
-                f"{literal} does not fit {cls.__name__}, which holds {d.least} to {d.greatest}",
-                hint=f"use a wider type, or {cls.__name__}({literal}), which wraps around",
+                f"{shown} does not fit {cls.__name__}, which holds {d.least} to {d.greatest}",
+                hint=f"use a wider type, or {cls.__name__}({shown}), which wraps around",
                 part=literal,
             )
+    if overflows(d, literal):
+        message = f"{in_digits(literal)} is beyond {cls.__name__}, whose largest is {limits(d)[1]!r}"
+        refuse("literal", message, hint="use a wider type, or math.inf", part=literal)
     if d.kind == "bool" and literal not in (0, 1):
         refuse("literal", f"{literal} is not a Bool", hint=f"write {bool(literal)}", part=literal)
 

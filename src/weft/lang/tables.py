@@ -11,10 +11,10 @@ import math
 from enum import Enum
 from typing import Any, cast
 
-from weft.abi.formats import bits_of
+from weft.abi.formats import bits_of, overflows
 from weft.compiler.ir.core import Global, Value
 from weft.compiler.ir.types import I8, AddressSpace, pointer
-from weft.diagnostics import refuse
+from weft.diagnostics import in_digits, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang.elaboration import current
 from weft.lang.elements import ElementType, element_type
@@ -212,12 +212,11 @@ def _is_element(value: object) -> bool:
 
 def _check_fits(items: list[Any], dtype: DType) -> None:
     """Refuse literals that their type does not hold."""
-    for item in items if dtype.is_integer else ():
-        if not dtype.least <= item <= dtype.greatest:
-            name = type_name(dtype)
-            refuse(
-                "literal", f"{item} in this table does not fit {name}", hint="convert what it meets: Int(x)"
-            )
+    for item in items:
+        if overflows(dtype, item) or (dtype.is_integer and not dtype.least <= item <= dtype.greatest):
+            name, wide = type_name(dtype), "Int" if dtype.is_integer else "Float64"
+            message = f"{in_digits(item)} in this table does not fit {name}"
+            refuse("literal", message, hint=f"convert what it meets: {wide}(x)")
 
 
 def _bytes(dtype: DType, value: Any) -> bytes:

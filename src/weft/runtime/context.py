@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
-from weft.diagnostics import DeviceError, LaunchError, a_
+from weft.diagnostics import DeviceError, LaunchError, a_, in_digits
 from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
 from weft.runtime import drivers, unwaited
 from weft.runtime.allocation import Allocation
@@ -306,7 +306,7 @@ class BaseContext(Here, PeerAccess):
         except (TypeError, ValueError, OverflowError) as error:
             raise LaunchError.here(
                 "fill-value",
-                f"a buffer of {buffer.dtype} cannot be filled with {value!r}: {error}",
+                f"a buffer of {buffer.dtype} cannot be filled with {in_digits(value)}: {error}",
                 f"give a value that {buffer.dtype} holds, or make the buffer of another type",
                 at=("value", 1),
             ) from error

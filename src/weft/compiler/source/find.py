@@ -18,6 +18,7 @@ from weft.compiler.source.recompile import NESTED, is_source_of
 from weft.compiler.source.scopes import no_type_parameters
 from weft.compiler.source.written import texts_kept
 from weft.diagnostics import CompileError, Location, caller_location
+from weft.diagnostics.syntax import parsed
 from weft.diagnostics.wrote import node_location
 
 _Function = Callable[..., Any]
@@ -88,7 +89,7 @@ def _matching(text: str, fn: _Function) -> ast.FunctionDef | None:
 
 def _lambdas(text: str, code: CodeType) -> Iterator[ast.Lambda]:
     try:
-        nodes = [*ast.walk(ast.parse(text))][::-1]  # a lambda in a lambda before that
+        nodes = [*ast.walk(parsed(text, ast.parse))][::-1]  # a lambda in a lambda before that
     except (SyntaxError, ValueError, MemoryError):
         return
     yield from (n for n in nodes if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno)
@@ -188,7 +189,7 @@ def _end_of_block(lines: list[str], first: int) -> int:
 
 def _defined(text: str, code: CodeType) -> Iterator[ast.FunctionDef]:
     try:
-        tree = ast.parse(text)
+        tree = parsed(text, ast.parse)
     except (SyntaxError, ValueError, MemoryError):
         return
     waiting: list[ast.AST] = [tree]

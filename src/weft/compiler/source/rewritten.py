@@ -16,6 +16,7 @@ from weft.compiler.source.find import find_function
 from weft.compiler.source.python import is_definition, scope_of
 from weft.compiler.source.scopes import INNER, compiled
 from weft.diagnostics import CompileError
+from weft.diagnostics.syntax import parsed
 from weft.record import field, record
 
 
@@ -171,6 +172,6 @@ def _standing_in(code: CodeType, method: str) -> ast.FunctionDef:
     """A function that does what the constant in it does."""
     names = " ".join(f"{name};" for name in code.co_freevars)
     text = f"def of(*__weft_a, **__weft_k): return {_STAND_IN!r}.{method}(__weft_a, __weft_k); {names}"
-    (node,) = ast.parse(text).body
+    (node,) = parsed(text, ast.parse).body
     assert isinstance(node, ast.FunctionDef)
     return ast.increment_lineno(node, code.co_firstlineno - 1)

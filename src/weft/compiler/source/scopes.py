@@ -9,6 +9,8 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any
 
+from weft.diagnostics.syntax import parsed
+
 INNER = "__weft_staged"
 """The name under which ``compiled`` finds a function again: that of nothing around it."""
 _FUTURES: int = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
@@ -79,9 +81,9 @@ def expression_in(annotation: ast.expr) -> ast.expr:
     if not isinstance(annotation, ast.Constant) or not isinstance(annotation.value, str):
         return annotation
     try:
-        parsed = ast.parse(annotation.value, mode="eval").body
+        found = parsed(annotation.value, lambda text: ast.parse(text, mode="eval")).body
     except SyntaxError:
         return annotation
-    for node in ast.walk(parsed):
+    for node in ast.walk(found):
         ast.copy_location(node, annotation)
-    return parsed
+    return found

@@ -222,7 +222,9 @@ def _number(entry: Entry, kind: Int, given: Int, slots: Pointer[Int]):
         real = external_call["PyFloat_AsDouble", Float64](given)
         slots[entry.slot] = real.bitcast(Int)
         if entry.c == tables.AS_SINGLE:
-            slots[entry.slot] = Int(real.cast(Float32).bitcast(UInt32))
+            single = real.cast(Float32)
+            slots[entry.slot] = Int(single.bitcast(UInt32))
+            return single - single == 0.0 or real - real != 0.0  # Python refuses what became infinite
         return True
     overflow = stack_allocation(Int32, 1)
     value = _integer(given, overflow)
