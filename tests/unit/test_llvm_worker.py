@@ -19,12 +19,17 @@ import pytest
 
 from weft import CompileError, Float32, Int, PerformanceWarning, Pointer, config, kernel
 from weft.compile import compile_info
+from weft.compiler.cache.program import Together
+from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.llvm import emit as llvm
 from weft.compiler.llvm import workers
 from weft.compiler.llvm.worker import serve
+from weft.compiler.pipeline import Instance
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
-from weft.targets import TARGETS
+from weft.lang.accept import spec_of_annotation
+from weft.lang.signature import parameters
+from weft.targets import TARGETS, find_target
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and forks")
 NATIVE = TARGETS["native"]
@@ -358,7 +363,9 @@ def test_compilations_keep_no_memory() -> None:
 import gc
 from pathlib import Path
 from weft.compiler.llvm.emit import emit, load_object
-from weft.targets import TARGETS
+from weft.lang.accept import spec_of_annotation
+from weft.lang.signature import parameters
+from weft.targets import TARGETS, find_target
 
 def kept(times):
     for n in range(times):
@@ -388,3 +395,12 @@ def test_a_gpus_code_is_made_without_what_makes_loops_of_threads(tmp_path: Path)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     made = subprocess.run([sys.executable, program], env=env, capture_output=True, text=True, check=True)
     assert made.stdout == "[]\n"
+
+
+def test_few_kernels_wait_for_the_worker_that_is_up(pool: Any) -> None:
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(scaled.definition)}
+    with Together(find_target("sm_90"), 4, lambda artifact: artifact.code) as together:
+        each = [Instance(scaled, specs, CompileOptions(opt_level=n)) for n in (1, 2, 3)]
+        made = [together.begin(one) for one in each]
+        assert all(b".entry" in one.result() for one in made)
+    assert len([*pool.idle, *pool.busy]) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from weft.build.outcome import Outcome
 from weft.compiler.cache import kept, key_of_parts
@@ -17,14 +16,19 @@ def assembled(outcomes: Sequence[Outcome], jobs: int) -> tuple[list[Outcome], li
     Raises:
         DeviceError: the driver refuses it, or the device cannot be opened.
     """
+    made, keys = list(outcomes), list[str]()
+    code = {n: o.item.target for n, o in enumerate(outcomes) if o.artifact is not None}
+    if all(target.format != "ptx" for target in code.values()):
+        return made, keys
     from weft.runtime.drivers import default_api, find_driver
 
     api = default_api()
     target = find_driver(api).device_info(0).target
-    wanted = [n for n, o in enumerate(outcomes) if o.artifact is not None and o.item.target.name == target]
-    made, keys = list(outcomes), list[str]()
-    if not wanted or made[wanted[0]].item.target.format != "ptx":
+    wanted = [n for n, each in code.items() if each.name == target and each.format == "ptx"]
+    if not wanted:
         return made, keys
+    from concurrent.futures import ThreadPoolExecutor
+
     from weft.launch.context import DeviceContext
 
     def keep(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 from weft.cli.words import Words
+from weft.compiler.frontend.garbage import rarely_collected
 from weft.diagnostics import WeftError
 from weft.diagnostics.hook import tell_more
 from weft.diagnostics.rendering import render_all
@@ -97,15 +98,17 @@ def _command(words: argparse.Namespace) -> int:
 
         return debug(words)
     if words.command == "inspect":
-        from weft.cli.inspect import inspect
-        from weft.cli.program import guarded
+        with rarely_collected():
+            from weft.cli.inspect import inspect
+            from weft.cli.program import guarded
 
-        return guarded(lambda: inspect(words, _inspected))
+            return guarded(lambda: inspect(words, _inspected))
     if words.command == "build":
-        from weft.cli.build import build
-        from weft.cli.program import guarded
+        with rarely_collected():
+            from weft.cli.build import build
+            from weft.cli.program import guarded
 
-        return guarded(lambda: build(words))
+            return guarded(lambda: build(words))
     if words.command == "explore":
         from weft.cli.explore import explore
         from weft.cli.program import guarded

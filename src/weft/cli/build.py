@@ -13,8 +13,6 @@ from weft.build.assembled import assembled
 from weft.build.compiled import compiled
 from weft.build.outcome import Outcome
 from weft.build.plan import Item, LeftOut, planned
-from weft.build.report import table, trace
-from weft.build.written import write
 from weft.cli.asked import asked, file_and_name, find_kernels, in_options
 from weft.cli.program import compiled as code_of
 from weft.cli.program import execute
@@ -71,7 +69,16 @@ def _tell(
         made = len(own) - found
         print(f"{target.name}: {made} kernel{'s' * (made != 1)} compiled, {found} found in the cache")
     if words.output is not None:
+        from weft.build.written import write
+
         print(write(words.output, outcomes, keys))
+    if words.time_report or words.trace is not None:
+        _tell_times(words, outcomes, seconds)
+
+
+def _tell_times(words: argparse.Namespace, outcomes: list[Outcome], seconds: float) -> None:
+    from weft.build.report import table, trace
+
     if words.time_report:
         print(table(outcomes, seconds))
     if words.trace is not None:

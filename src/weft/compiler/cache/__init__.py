@@ -93,32 +93,37 @@ def compile_kernels(instances: Sequence[Instance], target: str | Target) -> Arti
     found = find_target(target)
     if found.format == "python":  # which is made sooner than looked for
         return elaborate_kernels(instances, found).artifact()
-    seen = _hint([instance.kernel for instance in instances], found)
-    known = load(seen) is not None
-    if not known:
-        _warm(found)  # while Python elaborates
+    new = come_up([instance.kernel for instance in instances], found)
     made = elaborate_kernels(instances, found)
     key = key_of(made)
     artifact = made.artifact(_kept(key, made.code))
-    if key is not None and not known:
-        store(seen, b"")
+    if key is not None and new is not None:
+        store(new, b"")
     if key is not None and _new:
         program, _new = _new, ""
         store(program, b"")
     return artifact
 
 
+def come_up(kernels: Iterable[Kernel[...]], target: Target) -> str | None:
+    """Have LLVM come up while Python elaborates, where it is likely to be needed: these were never compiled.
+
+    Returns:
+        the key of the cache that is to say that they were; None where it says so.
+    """
+    seen = hashlib.sha256(
+        marshal.dumps(([kernel.definition.digest() for kernel in kernels], target.name))
+    ).hexdigest()
+    if load(seen) is not None:
+        return None
+    _warm(target)
+    return seen
+
+
 def _warm(target: Target | None = None) -> None:
     from weft.compiler.llvm.emit import warm
 
     warm(target)
-
-
-def _hint(kernels: Iterable[Kernel[...]], target: Target) -> str:
-    """A key that says whether LLVM is likely to be needed: has this code ever been compiled?"""
-    return hashlib.sha256(
-        marshal.dumps(([kernel.definition.digest() for kernel in kernels], target.name))
-    ).hexdigest()
 
 
 def key_of(made: Compilation) -> str | None:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 from weft.abi.artifact import Artifact, KernelInfo
-from weft.compiler.cache import compile_kernels, key_of
+from weft.compiler.cache import come_up, compile_kernels, key_of
 from weft.compiler.cache.disk import load, store
 from weft.compiler.pipeline import Compilation, Instance, Lowered, Program
 from weft.diagnostics import Diagnostic
@@ -23,6 +23,9 @@ from weft.targets import Target
 
 Job = Callable[[], None]
 T = TypeVar("T")
+FEW, MANY = 3, 8
+"""Fewer kernels that wait for LLVM's workers are done sooner than another worker has come up; so are fewer
+than ``MANY`` while one is on its way."""
 
 
 class Pending(Generic[T]):
@@ -85,9 +88,13 @@ class Together(Generic[T]):
         self.program = Program(target)
         self._then = then
         self.jobs = jobs
+        self._begun = False
+        """Whether the first kernel has told if LLVM is likely to be needed."""
         self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._room = threading.Semaphore(2 * jobs)
+        self._turn, self._at_once = threading.Semaphore(0), 0
+        """How many of the threads may have LLVM at work."""
+        self._room = threading.Semaphore(2 * jobs + MANY)
         """Of kernels that are lowered and not compiled, so that their text does not fill the memory."""
 
     def __enter__(self) -> Self:
@@ -104,6 +111,8 @@ class Together(Generic[T]):
         Raises:
             CompileError: it cannot be compiled, as far as that is known before LLVM has it.
         """
+        new = None if self._begun else come_up([instance.kernel], self.program.target)
+        self._begun = True
         made = self.program.elaborate(instance)
         pending = Pending(instance, made, self._then)
         if made.target.format == "python":
@@ -113,7 +122,9 @@ class Together(Generic[T]):
             pending.key = key_of(made)
             known = None if pending.key is None else load(pending.key)
         pending.found = known is not None
-        make = partial(_compile, pending, made.lowered()) if known is None else partial(bytes, known)
+        if new is not None and pending.key is not None:
+            store(new, b"")
+        make = partial(self._compiled, pending, made.lowered()) if known is None else partial(bytes, known)
         if self.jobs == 1:
             pending.finish(make)
             return pending
@@ -124,14 +135,25 @@ class Together(Generic[T]):
         return pending
 
     def _start(self) -> None:
-        if len(self._threads) < self.jobs:
-            if not self._threads:
-                from weft.compiler.llvm.workers import allow
+        from weft.compiler.llvm import workers
 
-                allow(self.jobs)
+        if not self._threads:
+            workers.allow(self.jobs)
+        here, up = workers.up()
+        more = self._waiting.qsize() >= (FEW if here == up else MANY)
+        if self._at_once < (self.jobs if more else min(self.jobs, max(1, here))):
+            self._at_once += 1
+            self._turn.release()
+        if len(self._threads) < self.jobs:
             thread = threading.Thread(target=self._work, name="weft-compile", daemon=True)
             self._threads.append(thread)
             thread.start()
+
+    def _compiled(self, pending: Pending[T], lowered: Lowered) -> bytes:
+        if self.jobs == 1:
+            return _compile(pending, lowered)
+        with self._turn:
+            return _compile(pending, lowered)
 
     def _work(self) -> None:
         while (job := self._waiting.get()) is not None:

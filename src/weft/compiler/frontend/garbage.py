@@ -9,18 +9,23 @@ from contextlib import contextmanager
 _MANY = 50_000
 """So many objects may be made without a search for garbage among them; usual are 700."""
 _usual = gc.get_threshold()
+_within = set[object]()
+"""Who compiles: one within another, or several threads."""
 
 
 @contextmanager
 def rarely_collected() -> Generator[None]:
-    """Within ``with``. Where several threads compile, the first that has done ends it for all."""
+    """Within ``with``, until the last that compiles has done."""
     global _usual
     now = gc.get_threshold()
     if 0 < now[0] < _MANY:
         _usual = now
         gc.set_threshold(_MANY, *now[1:])
+    this = object()
+    _within.add(this)
     try:
         yield
     finally:
-        if gc.get_threshold()[0] == _MANY:  # else it is done, or somebody has chosen another meanwhile
+        _within.discard(this)
+        if not _within and gc.get_threshold()[0] == _MANY:  # else somebody has chosen another meanwhile
             gc.set_threshold(*_usual)

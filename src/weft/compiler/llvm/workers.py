@@ -57,7 +57,7 @@ class _Worker:
         self.jobs = 0
         self.stage = ""
         """What it is at with its job; empty before that has begun."""
-        self._ready = False
+        self.ready = False
         self._buffer = b""
 
     def ask(
@@ -79,25 +79,25 @@ class _Worker:
         if meanwhile is not None:
             meanwhile()
         told = b""
-        end = time.monotonic() + (limit if self._ready else _START)
+        end = time.monotonic() + (limit if self.ready else _START)
         while True:
             while (message := self._message()) is None:
                 part = self.process.read(max(0.0, end - time.monotonic()))
                 if part is None:
-                    raise Late(self.stage) if self._ready else Unavailable("it did not start")
+                    raise Late(self.stage) if self.ready else Unavailable("it did not start")
                 told += part[1]
                 if part == (b"", b""):
                     self.process.finish()
                     text = told.decode(errors="replace").strip()
                     raise (
                         Ended(self.stage, _how(self.process.status), text)
-                        if self._ready
+                        if self.ready
                         else Unavailable(text)
                     )
                 self._buffer += part[0]
             match message:
                 case ("ready",):
-                    self._ready = True
+                    self.ready = True
                     end = time.monotonic() + limit
                 case ("stage", stage):
                     self.stage = stage
@@ -214,6 +214,13 @@ def allow(count: int) -> None:
     with _pool.changed:
         _pool.most = max(_pool.most, count)
         _pool.changed.notify_all()
+
+
+def up() -> tuple[int, int]:
+    """How many workers there are, at work or waiting, and how many of them are up."""
+    with _pool.changed:
+        workers = [*_pool.idle, *_pool.busy]
+    return len(workers), sum(worker.ready for worker in workers)
 
 
 def warm(job: tuple[Any, ...] | None = None) -> None:
