@@ -177,10 +177,12 @@ def comparisons(x: Pointer[Float32], u: UInt32, n: Int):
     if 0 > u:
         x[4] = 1.0
     x[5] = Float32(Int32(n) << 32)
+    x[6] = Float32(n >> -1)
+    x[7] = Float32(n % 0) + Float32(Int32(n) // 0)
 
 
 def test_comparisons_and_shifts_of_one_outcome() -> None:
-    found = ["constant-comparison"] * 4 + ["shift-width"]
+    found = ["constant-comparison"] * 4 + ["shift-width"] * 2 + ["zero-divisor"] * 2
     assert codes_of(comparisons) == codes_of(comparisons, "native") == found
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Float32, WeftError, kernel
+from weft import Comptime, Float32, InlineArray, Int, WeftError, kernel
+from weft.complex import ComplexFloat32
 from weft.diagnostics import is_internal
 
 MODULES = """
@@ -40,17 +41,51 @@ def functions() -> Iterator[Any]:
                 yield pytest.param(found, id=f"{name}.{own}")
 
 
-@pytest.mark.parametrize("function", list(functions()))
-def test_no_error_from_within(function: Callable[..., Any]) -> None:
+def methods() -> Iterator[Any]:
+    """Public methods of values, with what makes the value."""
+    linalg, layout = importlib.import_module("weft.linalg"), importlib.import_module("weft.layout")
+    made: list[Callable[[], Any]] = [
+        lambda: Float32(1),
+        lambda: Int(3),
+        lambda: Float32.simd(1, 2, 3, 4),
+        lambda: InlineArray[Int, 3](1, 2, 3),
+        lambda: ComplexFloat32(1, 2),
+        lambda: linalg.vec3(1, 2, 3),
+        lambda: linalg.mat33.identity(),
+        lambda: linalg.quat(0, 0, 0, 1),
+        lambda: layout.Layout((2, 3)),
+    ]
+    for make in made:
+        value = make()
+        for name in dir(value):
+            if (
+                name[0] != "_"
+                and callable(getattr(value, name))
+                and not isinstance(getattr(value, name), type)
+            ):
+                yield pytest.param(make, name, id=f"{type(value).__name__}.{name}")
+
+
+def no_error_from_within(call: Callable[..., object]) -> None:
     for given in GIVEN:
         try:
-            function(*given)
+            call(*given)
         except WeftError:
             pass
         except Exception as error:
             end = traceback.extract_tb(error.__traceback__)[-1]
             if is_internal(end.filename) and type(error).__name__ not in AS_PYTHON:
                 pytest.fail(f"{given}: {error!r} at {end.filename}:{end.lineno}")
+
+
+@pytest.mark.parametrize("function", list(functions()))
+def test_no_error_from_within(function: Callable[..., Any]) -> None:
+    no_error_from_within(function)
+
+
+@pytest.mark.parametrize(("make", "name"), list(methods()))
+def test_no_error_from_within_methods(make: Callable[[], Any], name: str) -> None:
+    no_error_from_within(lambda *given: getattr(make(), name)(*given))
 
 
 def refused(call: Callable[[], object]) -> str:
@@ -92,6 +127,33 @@ def test_within_a_kernel() -> None:
     said = refused(lambda: DeviceContext(api="cpu").compile_function(wrong))
     assert "`layout` of coalesce takes a Layout, not a Float32" in said
     assert "coalesce(n)" in said
+
+
+def test_methods_within_a_kernel() -> None:
+    from weft.gpu.host import DeviceContext
+
+    def alone(a: Any) -> Any:
+        return a
+
+    largest: Any = max
+    calls: list[tuple[str, Callable[[Any], object]]] = [
+        ("`width` of slice takes an integer, not 'x'", lambda v: v.slice("x")),
+        ("`by` of shift_left takes an integer, not None", lambda v: v.shift_left(None)),
+        ("`combine` of reduce takes a function, not 1", lambda v: v.reduce(1)),
+        (
+            "`combine` of reduce takes a function of 2 arguments, not one of 1",
+            lambda v: v.reduce(alone),
+        ),
+        ("v.cast(...) takes an element type, which 1 is not", lambda v: v.cast(1)),
+        ("max takes numbers or a sequence of them", lambda v: largest()),
+    ]
+    for text, wrong in calls:
+
+        @kernel
+        def k(x: Float32, wrong: Comptime[Any]):
+            wrong(Float32.simd(1, 2, 3, x))
+
+        assert text in refused(lambda: DeviceContext(api="cpu").compile_function(k, wrong=wrong))  # noqa: B023
 
 
 def test_errors_of_what_the_program_gives_stay_its_own() -> None:

@@ -18,6 +18,7 @@ _SAID = {
     r"must be real number, not (\w+)": "a number",
     r"bad operand type for abs\(\): '(\w+)'": "a number",
     r"unsupported operand type\(s\) for .*: '(\w+)' and": "a number",
+    r"could not convert string to float: (.*)": "a number",
     r"not supported between instances of '(\w+)' and": "a number",
     r"can't multiply sequence by non-int of type '(\w+)'": "a sequence of numbers",
     r"(.*) is not an element type": _TYPE,
@@ -61,14 +62,17 @@ def misfit(
             given += [(place + n, name, one, allowed) for n, one in enumerate(value)]
         elif parameter.kind is not Parameter.VAR_KEYWORD:
             given.append((name if name in named else place, name, value, allowed))
-    return _said(error, [(at, name, value) for at, name, value, _ in given]) or next(
-        (Misfit(at, name, _shown(v), _words(kind)) for at, name, v, kind in given if not _fits(kind, v)), None
+    values = [(at, name, value) for at, name, value, _ in given]
+    return (
+        _said(error, values)
+        or _called(error, values)
+        or next((Misfit(at, name, _shown(v), _words(k)) for at, name, v, k in given if not _fits(k, v)), None)
     )
 
 
 def _said(error: Exception, given: list[tuple[int | str, str, Any]]) -> Misfit | None:
     """The argument that an error of Python's names, by its class or as it is written."""
-    for pattern, wanted in _SAID.items() if isinstance(error, TypeError) else ():
+    for pattern, wanted in _SAID.items() if isinstance(error, (TypeError, ValueError)) else ():
         said = re.search(pattern, str(error))
         meant = said and (said.groups() or ("ndarray",))[0]
         for at, name, value in given if meant else ():
@@ -76,6 +80,15 @@ def _said(error: Exception, given: list[tuple[int | str, str, Any]]) -> Misfit |
                 return Misfit(at, name, str(meant), wanted)
             if meant == type(value).__name__:
                 return Misfit(at, name, _shown(value), wanted)
+    return None
+
+
+def _called(error: Exception, given: list[tuple[int | str, str, Any]]) -> Misfit | None:
+    """The function among the arguments that was called with more values than it takes."""
+    said = re.match(r"(\S+)\(\) takes (\d+) positional arguments? but (\d+) w", str(error))
+    for at, name, value in given if said else ():
+        if said and said[1].rpartition(".")[2].strip("<>") in getattr(value, "__name__", ""):
+            return Misfit(at, name, f"one of {said[2]}", f"a function of {said[3]} arguments")
     return None
 
 

@@ -35,6 +35,10 @@ _TELLING = (TypeError, AttributeError, ValueError, LookupError)
 """What Python raises where a value is of another kind."""
 
 
+_TOLD_THERE = re.compile("must be real number|is not an element type")
+"""What Python says of arguments that a kernel's own words are better for."""
+
+
 class UnfitCall(LaunchError, TypeError):
     """A call whose arguments do not fit; who expects Python's own error catches it too."""
 
@@ -45,7 +49,7 @@ def told_of(function: F) -> F:
     """The function, of whose calls that do not fit is told what is wrong, and what it takes.
 
     So it is of arguments of another kind than their annotations say, where weft fails over them. Within a
-    kernel a ``TypeError`` stays Python's, which is told there.
+    kernel what is no number and no element type stays Python's ``TypeError``, which is told there.
     """
     if hasattr(function, "__weft_told__"):
         return function
@@ -143,7 +147,7 @@ def _of_another_kind(
     end = error.__traceback__
     while end is not None and end.tb_next is not None:
         end = end.tb_next
-    told = isinstance(error, WeftError) or (elaborating.now and isinstance(error, TypeError))
+    told = isinstance(error, WeftError) or (elaborating.now and _TOLD_THERE.search(str(error)))
     if told or end is None or not is_internal(end.tb_frame.f_code.co_filename):
         return None
     name, params, given = _as_called(function, args)

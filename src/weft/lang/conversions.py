@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 from weft.abi.formats import bits_of, from_bits, limits, wrap
 from weft.compiler.ir.core import Value
 from weft.diagnostics import OBJECT, refuse
+from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
 from weft.lang.elaboration import current
@@ -119,3 +120,6 @@ class Conversions(Lanes):
         whole = sum(bits_of(x.dtype, lane) << n * x.dtype.bits for n, lane in enumerate(known_lanes(x)))
         each = [whole >> n * target.bits & (1 << target.bits) - 1 for n in range(lanes)]
         return cls(*[from_bits(target, part) for part in each])
+
+
+tell_of_methods(Conversions)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from weft.diagnostics import Location
     from weft.dtype import DType
 
-_OPERATORS = frozenset({__name__, "weft.lang.number", "weft.lang.operators"})
+_OPERATORS = frozenset({__name__, "weft.lang.number", "weft.lang.operators", "weft.diagnostics.unfit"})
 _METHODS = frozenset({"Builtins.compared", "Builtins.py_int", "Conversions.cast"})
 """What stands between an operator that a function writes and its doubt."""
 
@@ -99,10 +99,20 @@ def doubt_widening(value: Value) -> None:
         current().elaborator.doubt(Diagnostic("float-widening", "", (Label(place),)), value)
 
 
-def doubt_shift(op: str, dtype: DType, count: object) -> None:
-    """Warn of a shift that leaves nothing of the number."""
-    if not isinstance(count, int) or count < dtype.bits:
-        return
+def doubt_operand(op: str, dtype: DType, right: int) -> None:
+    """Warn of a shift that leaves nothing of the number, and of what Python raises an error for."""
+    if op in ("//", "%") and right == 0:
+        message = f"an integer {op} 0 is 0 here, where Python raises a ZeroDivisionError"
+        doubt("zero-divisor", message, ["test the divisor before, or divide by another number"], typed=True)
+    elif op in ("<<", ">>") and right < 0:
+        message = f"shifted by {right}, of which Python makes a ValueError, a number is 0, or -1"
+        other = ">>" if op == "<<" else "<<"
+        doubt("shift-width", message, [f"shift the other way: {LEFT} {other} {-right}"], typed=True)
+    elif op in ("<<", ">>") and right >= dtype.bits:
+        _doubt_shift(op, dtype, right)
+
+
+def _doubt_shift(op: str, dtype: DType, count: int) -> None:
     from weft.lang.number import type_name
 
     name = type_name(dtype)

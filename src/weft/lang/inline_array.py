@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
+from weft.diagnostics.unfit import tell_of_methods
 from weft.lang.bracketed import Bracketed
 from weft.lang.elaboration import maybe_current
 from weft.lang.elements import element_type
 from weft.lang.generic import has_variables
 from weft.lang.number import Number, NumberLike
+from weft.lang.places import refuse_index
 from weft.lang.pointer import Pointer
 from weft.lang.python_number import python_number
 from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
@@ -172,7 +174,7 @@ class InlineArray:
             known = _inside(known, len(self))
             return self._values[known] if self._memory is None else self._memory[known]
         if maybe_current() is None:
-            return self._values[int(known)]
+            refuse_index(index)
         return (self._memory or self._spilt())[index]
 
     def _spilt(self) -> Pointer[Any]:
@@ -240,6 +242,9 @@ class InlineArray:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self._items))})"
+
+
+tell_of_methods(InlineArray)
 
 
 def _inside(index: int, count: int) -> int:

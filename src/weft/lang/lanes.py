@@ -12,7 +12,7 @@ from weft.diagnostics import INDEX, OBJECT, STORED, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration, current
-from weft.lang.fold import has_lanes, selected
+from weft.lang.fold import fold_function, has_lanes, selected
 from weft.lang.number import CLASSES, Number, constant, number_class, to_type, unify, value_of
 from weft.lang.python_number import python_number
 from weft.lang.weak import assumed_type
@@ -263,3 +263,17 @@ def payload(cls: type[Number], lanes: tuple[Any, ...]) -> Any:
         return tuple([lane.value for lane in each])
     b = current()
     return vector_of(b, [value_of(lane, b) for lane in each], of_dtype(cls.dtype, cls.lanes))
+
+
+def fma(x: Number, by: Any, plus: Any) -> Any:
+    """``x * by + plus``, rounded once."""
+    cls = type(x)
+    if not x.dtype.is_float:
+        hint = f"write {OBJECT} * a + b"
+        refuse("operator", f"fma is of floats, not of {a_(cls.__name__)}", hint=hint)
+    known = [constant(part, cls) for part in (x, by, plus)]
+    if None not in known:
+        return cls(fold_function("math.fma", x.dtype, *known))
+    b = current()
+    args = (value_of(x, b), to_type(by, cls, b), to_type(plus, cls, b))
+    return cls.of(arith.fma(b, x.dtype, *args))

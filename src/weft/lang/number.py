@@ -18,13 +18,13 @@ from weft.abi.formats import wrap
 from weft.abi.number_text import format_value
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import of_dtype
-from weft.diagnostics import LEFT, OBJECT, RIGHT, STORED, VALUE, CompileError, a_, refuse
+from weft.diagnostics import LEFT, RIGHT, STORED, VALUE, CompileError, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith, weak
 from weft.lang.as_python import AsPython
 from weft.lang.conversions import Conversions
 from weft.lang.elaboration import Elaboration, current, maybe_current
-from weft.lang.fold import against, compare, exact_function, fold, fold_function, has_lanes, lanewise
+from weft.lang.fold import against, compare, exact_function, fold, has_lanes, lanewise
 from weft.lang.hints import conversion_hint, incomparable, kind_of, meeting_hint, operand_hint
 from weft.lang.maybe import present
 from weft.lang.promote import as_mask, fits, promote
@@ -264,10 +264,10 @@ class Number(Conversions, AsPython):
         left, right = constant(a, cls), constant(c, cls)
         if left is not None and right is not None and mark is None:
             return cls(fold(op, d, left, right))
-        if right is not None and op in _SHIFTS:
-            from weft.lang.doubts import doubt_shift
+        if type(right) is int and (right == 0 or op in _SHIFTS):
+            from weft.lang.doubts import doubt_operand
 
-            doubt_shift(op, d, right)
+            doubt_operand(op, d, right)
         b = current()
         left, right = to_type(a, cls, b), to_type(c, cls, b)
         result = arith.BINARY[op](b, d, left, right)
@@ -397,19 +397,6 @@ class Number(Conversions, AsPython):
         from weft.lang.printing import format_number
 
         return format_number(self, spec, within=True)
-
-    def fma(self, by: NumberLike, plus: NumberLike) -> Self:
-        """``self * by + plus``, rounded once."""
-        cls = type(self)
-        if not self.dtype.is_float:
-            hint = f"write {OBJECT} * a + b"
-            refuse("operator", f"fma is of floats, not of {a_(cls.__name__)}", hint=hint)
-        known = [constant(x, cls) for x in (self, by, plus)]
-        if None not in known:
-            return cls(fold_function("math.fma", self.dtype, *known))
-        b = current()
-        args = (value_of(self, b), to_type(by, cls, b), to_type(plus, cls, b))
-        return cls.of(arith.fma(b, self.dtype, *args))
 
 
 NumberLike = Number | int | float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I64
@@ -44,6 +44,11 @@ def index_value(index: object, b: Elaboration) -> Value:
         return arith.cast(b, value, index.dtype, DType.int64)
     if (known := python_number(index)) is not index:
         return index_value(known, b)
+    refuse_index(index)
+
+
+def refuse_index(index: object) -> NoReturn:
+    """Say that an index is no integer."""
     parts = [name for name in "xyzw" if hasattr(index, name)]
     found = f"and {INDEX} has {', '.join(parts)}" if parts else f"not {kind_of(index)}"
     refuse("index", f"an index must be an integer, {found}", hint=_hint(index), part=INDEX)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, overload
 
 from weft.diagnostics import OBJECT, VALUE, a_, refuse
+from weft.diagnostics.unfit import tell_of_methods
 from weft.lang.operators import Operators
 
 if TYPE_CHECKING:
@@ -153,6 +154,12 @@ class Lanes(Operators):
             found = combine(*found.split())
         return found
 
+    def fma(self, by: NumberLike, plus: NumberLike) -> Self:
+        """``self * by + plus``, rounded once."""
+        from weft.lang.lanes import fma
+
+        return fma(cast("Number", self), by, plus)
+
     def reduce_add(self) -> Self:
         """The sum of the lanes."""
         return self.reduce(_of.add)
@@ -195,3 +202,6 @@ class Lanes(Operators):
                 part=VALUE,
             )
         return self
+
+
+tell_of_methods(Lanes)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
 
 from weft.diagnostics import INDEX, LEFT, OBJECT, RIGHT, STORED, refuse
+from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
 from weft.linalg.parts import Parts, Unsaid, arguments, counted, made, numbers, picked, replaced, summed
@@ -95,6 +96,11 @@ class Matrix(Parts, Generic[T, R, C]):
     @classmethod
     def from_columns(cls, *columns: Vector[T, Any]) -> Self:
         """The matrix with these vectors as its columns."""
+        if len(lengths := {len(column) for column in columns}) > 1:
+            message = (
+                f"columns of a matrix are of one length, not of {' and '.join(map(str, sorted(lengths)))}"
+            )
+            refuse("argument-type", message, hint="give vectors of one type, as vec3")
         return cls(*[part for row in zip(*columns, strict=True) for part in row])
 
     def __getitem__(self, index: Any) -> Any:
@@ -173,6 +179,9 @@ class Matrix(Parts, Generic[T, R, C]):
             message = f"`@` meets {type(self).__name__} and {type(other).__name__}"
             hint = f"what stands right of it has to have {self.shape[1]} rows"
             refuse("operand", message, hint=hint)
+
+
+tell_of_methods(Matrix)
 
 
 def _no_product() -> NoReturn:

@@ -8,6 +8,7 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar, cast, get_args, get_origin
 
 from weft.diagnostics import INDEX, VALUE, refuse
+from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import DTypeLike, as_dtype
 from weft.lang import struct
 from weft.lang.bracketed import Bracketed
@@ -168,6 +169,9 @@ class Parts:
 
     def __rmul__(self, other: NumberLike) -> Self:
         return self._each(other, "mul", swapped=True)
+
+
+tell_of_methods(Parts)
 
 
 def arguments(cls: Any, given: Any) -> tuple[Any, ...] | GenericAlias:

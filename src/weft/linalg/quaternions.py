@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
+from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
 from weft.linalg.matrices import Matrix
@@ -110,6 +111,9 @@ class Quaternion(Parts, Generic[T]):
                 *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
             ]
         )
+
+
+tell_of_methods(Quaternion)
 
 
 def slerp(a: Quaternion[T], b: Quaternion[T], t: NumberLike) -> Quaternion[T]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from weft.diagnostics import refuse
+from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
 from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked, same_kind, summed
@@ -143,6 +144,9 @@ class Vector(Parts, Generic[T, N]):
 
     def __matmul__(self, other: Any) -> Any:
         return dot(self, cast("Any", other)) if isinstance(other, Vector) else NotImplemented
+
+
+tell_of_methods(Vector)
 
 
 SUFFIXES = {"float32": "", "float64": "d", "float16": "h", "int32": "i", "uint32": "u"}

@@ -325,7 +325,8 @@ def extreme(b: Staging, args: tuple[Any, ...], kwargs: dict[str, Any], better: s
         hint = f"write {VALUE}.reduce_{name}()" if args[0].lanes > 1 else "give two numbers or more"
         refuse("builtin", f"{name} of one number has no meaning in compiled code", hint=hint)
     if not args or not kwargs.keys() <= {"key", "default"}:
-        return plain(*args, **kwargs)
+        hint = f"write {name}(a, b), or {name}(items, default=..., key=...)"
+        refuse("builtin", f"{name} takes numbers or a sequence of them, and `key` and `default`", hint=hint)
     key: Callable[[Any], Any] | None = kwargs.get("key")
     asked, ready = _each(b, args[0] if single else args), list[tuple[Any, Any]]()
     found, best, least = cast("tuple[Var | None, ...]", (None, None, None))

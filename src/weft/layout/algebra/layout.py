@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics import a_
 from weft.diagnostics.unfit import tell_of_methods
 from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.int_tuple import (
@@ -182,6 +183,8 @@ class Layout:
 
     def __getitem__(self, mode: int) -> Layout:
         """The layout of one mode."""
+        if not hasattr(mode, "__index__"):
+            wrong(f"a mode is an integer, not {a_(type(mode).__name__)}", f"modes are 0 to {self.rank - 1}")
         if not -self.rank <= mode < self.rank:
             wrong(f"{self} has no mode {mode}", f"its modes are 0 to {self.rank - 1}")
         if not (is_tuple(self.shape) and is_tuple(self.stride)):
