@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +21,7 @@ from weft.lang.scalars import Float32
 from weft.lang.signature import MISSING, Parameter, bind, parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.lang.type_variables import check_types, type_of
-from weft.record import replace
+from weft.record import field, record, replace
 from weft.targets import Target, find_target
 from weft.targets.known import check_opt_level
 
@@ -37,7 +36,7 @@ CodeKind = EmissionKind | Literal["sass"]
 """The forms that ``compile_info`` shows."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Info:
     """What a kernel was compiled to. ``str(info)`` is its text."""
 
@@ -51,10 +50,10 @@ class Info:
     """The text, or the bytes of an object file."""
     times: Mapping[str, float] = field(compare=False, repr=False)
     """How long each stage took, in milliseconds."""
-    warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
+    warnings: tuple[Diagnostic, ...] = field(default_factory=tuple, repr=False)
     """What is legal in it and hardly meant so; each was a warning too."""
-    _assembly: str = field(default="", compare=False, repr=False)
-    _opt_level: int | None = field(default=None, compare=False, repr=False)
+    _assembly: str = field(default_factory=str, compare=False, repr=False)
+    _opt_level: int | None = field(default_factory=lambda: None, compare=False, repr=False)
 
     @property
     def resources(self) -> Resources:

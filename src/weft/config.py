@@ -26,13 +26,13 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from weft.abi.checks import Checks, checks_of
 from weft.diagnostics import CompileError
 from weft.diagnostics.modules import present
+from weft.record import record
 
 __all__ = ["CompileIn", "HostArrays", "Settings", "environment", "processors", "scope", "settings"]
 
@@ -45,7 +45,7 @@ _HOST_ARRAYS: tuple[HostArrays, ...] = ("copy", "refuse")
 C = TypeVar("C", bound=str)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """What a user can set.
 

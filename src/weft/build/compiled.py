@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 
 from weft.abi.artifact import Artifact
-from weft.build.forked import forked
 from weft.build.outcome import Outcome, Told, outcome_of
 from weft.build.plan import Item
 from weft.compiler.cache.program import Pending, Together
@@ -28,6 +27,8 @@ def compiled(items: Sequence[Item], jobs: int, told: Told, *, forks: bool = True
     jobs = min(jobs, max(1, len(items)))
     alone = sys.platform == "linux" and threading.active_count() == 1
     if forks and alone and jobs > 1 and len(items) >= FEW:
+        from weft.build.forked import forked  # here, since few kernels are not worth it
+
         return forked(items, jobs, told)
     return _by_threads(items, jobs, told)
 

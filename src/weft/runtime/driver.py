@@ -7,10 +7,10 @@ business of the room above it. Nothing here checks what a user wrote: that happe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from weft.abi.artifact import Artifact, KernelInfo, LoadedCode
+from weft.record import record
 
 if TYPE_CHECKING:
     from weft.targets.occupancy import Resources
@@ -27,7 +27,7 @@ LoadObject = Callable[[bytes, Sequence[str], dict[str, int]], LoadedCode]
 Without bytes, it is that of weft's own handler of crashes (``launch/native/crash.py``)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceInfo:
     """What a device is and what it can take. Memory is in bytes."""
 
@@ -55,7 +55,7 @@ class DeviceInfo:
     """DLPack's number for devices of this kind; 0 where it has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaunchAttributes:
     """What a launch asks for beyond its grid and block."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from weft.abi.warp import WARP
 from weft.compiler.ir.types import AddressSpace
-from weft.targets.ptxas import mended
 from weft.targets.target import Feature, Residence, Target, Word, axes
 
 # compute capability: (PTX version, KiB of shared memory that a block may have, of a multiprocessor the KiB of
@@ -152,12 +151,18 @@ def _target(capability: int, suffix: str = "") -> Target:
         rmw_orders=False,
         system_rmw=_SYSTEM_RMW,
         looped_rmw=_LOOPED_RMW,
-        mended=mended,
+        mended=_mended,
         orders_zeros=True,
         registers=_REGISTERS,
         residence=Residence(warps, blocks, held * 1024, **units),
         aliases=() if suffix else _ALIASES.get(capability, ()),
     )
+
+
+def _mended(text: str) -> str:
+    from weft.targets.ptxas import mended  # here, since code that the cache has is mended
+
+    return mended(text)
 
 
 TARGETS: dict[str, Target] = {

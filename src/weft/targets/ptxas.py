@@ -103,8 +103,11 @@ _HEAD = ".address_size 64\n"
 
 def _passes_zero(text: str) -> bool:
     """Whether a number that a loop lets fall is tested for being below an unsigned limit."""
+    falling = _FALLS.findall(text)
+    if not falling:
+        return False
     tested = {register for pair in _BELOW.findall(text) for register in pair if register}
-    falling = [(made, of) for made, of in _FALLS.findall(text) if made in tested]
+    falling = [(made, of) for made, of in falling if made in tested]
     moves = set(_MOVE.findall(text)) if falling else set[tuple[str, str]]()
     return any(made == of or (of, made) in moves for made, of in falling)
 
@@ -139,7 +142,7 @@ def _ordered(bounded: set[str], found: re.Match[str]) -> str:
 
 def _flipped(text: str) -> str:
     """Text in which a float that is negated for an instruction of integers has its sign bit flipped."""
-    if not _NEGATED.search(text):
+    if "neg." not in text:
         return text
     read = {register for found in _OF_INTEGERS.findall(text) for register in re.findall(r"%\w+", found)}
 
@@ -152,7 +155,7 @@ def _flipped(text: str) -> str:
 
 def _chosen(text: str) -> str:
     """Text in which 64 bits are not selected at once by which of their lower halves is greater."""
-    if not _CHOICE.search(text):
+    if "selp.b64" not in text:
         return text
     whole: dict[str, set[str]] = {}
     for one, other, of in _LOWER.findall(text):
@@ -207,7 +210,11 @@ def mended(text: str) -> str:
     text = unsaturated(text)
     if _passes_zero(text):
         text = text.replace(_HEAD, _HEAD + '.pragma "nounroll";\n', 1)
-    if bounded := _bounded(text):
+    if _TEST.search(text) and (bounded := _bounded(text)):
         text = _TEST.sub(partial(_ordered, bounded), text)
-    text = _PACKED.sub(_HALVES, _chosen(_flipped(text)))
-    return _STORE.sub(_store, _OPERATION.sub(_operation, text))
+    text = _chosen(_flipped(text))
+    if "16x2" in text:
+        text = _PACKED.sub(_HALVES, text)
+    if any(operation in text for operation in _INSTEAD):
+        text = _OPERATION.sub(_operation, text)
+    return _STORE.sub(_store, text)

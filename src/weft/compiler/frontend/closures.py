@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any, cast
 
@@ -24,6 +23,7 @@ from weft.lang.number import Number
 from weft.lang.products import parts_of
 from weft.lang.spec import Leaf, Spec, build_each, given_spec, is_literal, leaves_of, leaves_within
 from weft.lang.told_apart import told_apart
+from weft.record import record
 
 written: dict[CodeType, ast.FunctionDef] = {}
 """The definitions in staged functions, by their staged code."""
@@ -43,7 +43,7 @@ class _Itself:
 _UNSET, _ITSELF = _Unset(), _Itself()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClosureSpec:
     """A function in a function: its code, and of what kinds that is which it captures."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import add, ceildiv, is_static, mul, wrong
+from weft.record import record
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
@@ -69,7 +70,7 @@ class Swizzle:
         return 1 << self.bits + self.base + abs(self.shift)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class ComposedLayout:
     """A layout followed by a swizzle: ``swizzle(offset + layout(coordinate))``.
 

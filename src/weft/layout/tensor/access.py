@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import gcd
 from typing import Any, NoReturn
@@ -20,9 +19,10 @@ from weft.layout.algebra.int_tuple import IntTuple, flatten, is_tuple, product
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.swizzle import Swizzle
 from weft.layout.algebra.values import Scalar, add, is_static, mul
+from weft.record import record, replace
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Swizzled:
     """How a tensor's offsets are permuted."""
 
@@ -39,7 +39,7 @@ class Swizzled:
         return Swizzled(self.swizzle, add(self.start, offset))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Element:
     """What a vectorised tensor's elements are: lanes laid out in memory."""
 

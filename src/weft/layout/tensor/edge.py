@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from weft.diagnostics import refuse
@@ -16,9 +15,10 @@ from weft.layout.algebra.int_tuple import is_tuple, product
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import Scalar, ceildiv, is_static, least, most, mul, sub
 from weft.layout.tensor.access import Element, coordinate, modes, read, write
+from weft.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edge:
     """Where a mode ends: index ``n`` stands for elements from ``n * step`` on, of which ``limit`` exist."""
 

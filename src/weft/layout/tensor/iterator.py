@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from weft.diagnostics import refuse
@@ -12,6 +11,7 @@ from weft.lang.scalars import Int
 from weft.lang.spec import Leaf, Spec, leaves_of, spec_of
 from weft.layout.algebra.values import add, ceildiv, mod, sub
 from weft.layout.tensor.access import coordinate
+from weft.record import record
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
@@ -111,7 +111,7 @@ class LayoutTensorIter(Generic[T]):
         return map(at, range(length))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IteratorSpec:
     """What the compiler knows of an iterator: its tensor, its tiles, and what is known of where it stands."""
 

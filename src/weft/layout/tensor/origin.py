@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.layout.algebra.values import is_static
 from weft.layout.tensor.access import coordinate, modes
 from weft.layout.tensor.slice import expanded, is_whole
+from weft.record import record
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """A part of a tensor that has all of some of its modes, and of the others one place."""
 

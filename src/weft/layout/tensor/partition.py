@@ -6,7 +6,6 @@ offsets in elements. Extents may be run-time values where a mode is one number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from weft.layout.algebra.coordinates import idx2crd
@@ -15,9 +14,10 @@ from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import flatten, is_tuple, prefix_product, product
 from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.values import Scalar, add, ceildiv, is_static, mul, wrong
+from weft.record import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Tiles:
     """A layout split into tiles of a static size."""
 
@@ -97,7 +97,7 @@ def tile(layout: Layout, *sizes: int) -> Tiles:
     return Tiles(layout, sizes, make_layout(*tiles), tuple(steps))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Vectorized:
     """A layout whose elements are vectors."""
 
@@ -124,7 +124,7 @@ def vectorize(layout: Layout, *sizes: int) -> Vectorized:
     return Vectorized(tiling.grid, tiling.tile)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Distributed:
     """The part of a layout that one thread works on."""
 

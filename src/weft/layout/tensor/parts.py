@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from weft.diagnostics import refuse
@@ -11,6 +10,7 @@ from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import is_static
 from weft.layout.tensor.iterator import Iterating
 from weft.layout.tensor.split import Distributing, Tiles, Tiling, Vectorizing
+from weft.record import replace
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
 from weft.diagnostics import refuse
@@ -12,6 +11,7 @@ from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import Scalar, ceildiv, is_static, most, mul, sub
 from weft.layout.tensor.access import Element, check_inside, coordinate, modes, refuse_rank
 from weft.layout.tensor.edge import Edge, Edges, edge_of, known
+from weft.record import replace
 
 
 def is_slice(parts: tuple[Any, ...]) -> bool:

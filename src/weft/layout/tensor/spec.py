@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,12 +15,13 @@ from weft.layout.algebra.swizzle import Swizzle
 from weft.layout.algebra.values import is_static
 from weft.layout.tensor.access import Element, Swizzled
 from weft.layout.tensor.edge import Edge
+from weft.record import record
 
 Key = tuple[Any, ...]
 _INT = NumberSpec(DType.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorSpec:
     """A tensor: its pointer and the run-time extents and strides of its layout are its leaves."""
 
