@@ -127,7 +127,7 @@ class Atomic:
 
         Floats are compared bit by bit, so that nan equals itself and 0.0 differs from -0.0.
         """
-        return compare_exchange(pointer, expected, desired, ordering, scope)  # pyright: ignore[reportReturnType]
+        return compare_exchange(pointer, expected, desired, ordering, scope)
 
     @staticmethod
     def load(pointer: Pointer[T], *, ordering: Ordering = "relaxed", scope: Scope = "device") -> T:

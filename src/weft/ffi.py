@@ -8,9 +8,16 @@
 5.0
 """
 
+from typing import TYPE_CHECKING
+
 from weft.diagnostics.modules import present
 from weft.lang.c_structs import c_struct
-from weft.lang.external import FunctionPointer, external_call, function_pointer
+from weft.lang.external import external_call, function_pointer
+
+if TYPE_CHECKING:
+    from weft.lang.memory_types import FunctionPointer  # pyright: ignore[reportMissingModuleSource]
+else:
+    from weft.lang.external import FunctionPointer
 
 __all__ = ["FunctionPointer", "c_struct", "external_call", "function_pointer"]
 

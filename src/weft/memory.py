@@ -23,7 +23,7 @@ HostBuffer([3.0, 2.0, 1.0, 0.0])
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from weft.diagnostics import RIGHT, refuse
 from weft.diagnostics.modules import present
@@ -35,8 +35,12 @@ from weft.lang.machine import note_dynamic_shared
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.python_number import python_number
-from weft.lang.soa import SoA
 from weft.layout import ComposedLayout, Layout, LayoutTensor
+
+if TYPE_CHECKING:
+    from weft.lang.memory_types import SoA  # pyright: ignore[reportMissingModuleSource]
+else:
+    from weft.lang.soa import SoA
 
 __all__ = ["AddressSpace", "Pointer", "SoA", "dynamic_shared_memory", "stack_allocation"]
 

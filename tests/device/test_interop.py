@@ -267,16 +267,16 @@ def test_cuda_array_interface(ctx: DeviceContext) -> None:
     ctx.synchronize()
     for stream in (None, 1, 2):
         array = Interface(buffer, (4, 6), stream=stream)
-        ctx.enqueue_function(add_one, array, 24, grid_dim=1, block_dim=32)  # pyright: ignore[reportArgumentType]
+        ctx.enqueue_function(add_one, array, 24, grid_dim=1, block_dim=32)
     columns = Interface(buffer, (6, 4), strides=(4, 24))
     out = Tensor(Float32, (6, 4), ctx)
-    ctx.enqueue_function(scale, columns, 2.0, out, over=(6, 4))  # pyright: ignore[reportArgumentType]
+    ctx.enqueue_function(scale, columns, 2.0, out, over=(6, 4))
     assert np.all(out.numpy() == 8.0)
     with pytest.raises(LaunchError, match="not contiguous"):
-        ctx.enqueue_function(add_one, columns, 24, grid_dim=1, block_dim=32)  # pyright: ignore[reportArgumentType]
+        ctx.enqueue_function(add_one, columns, 24, grid_dim=1, block_dim=32)
     constant = Interface(buffer, (24,), data=(buffer.unsafe_ptr(), True))
     with pytest.raises(LaunchError, match="Interface is read-only"):
-        ctx.enqueue_function(add_one, constant, 24, grid_dim=1, block_dim=32)  # pyright: ignore[reportArgumentType]
+        ctx.enqueue_function(add_one, constant, 24, grid_dim=1, block_dim=32)
     ctx.enqueue_copy(dst=Interface(buffer, (24,)), src=np.zeros(24, np.float32))
     ctx.synchronize()
     with buffer.map_to_host() as host:

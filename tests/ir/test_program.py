@@ -71,7 +71,7 @@ def third(x: Pointer[Float32], *, n: Comptime[int]):
 
 @kernel
 def wrong(x: Pointer[Float32]):
-    x[global_idx.x] = scaled(x[global_idx.x], 1)  # type: ignore[call-arg]
+    x[global_idx.x] = scaled(x[global_idx.x], 1)  # pyright: ignore[reportCallIssue]
 
 
 def of_this_file(target: str) -> list[Instance]:

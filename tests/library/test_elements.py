@@ -379,8 +379,8 @@ def test_records_rows_bytes_and_ctypes_are_arguments() -> None:
     assert grid["counts"][1, 3].tolist() == [0, 0, 10]
     assert rows.tolist() == [[0, 0], [0, 4], [0, 0]]
     held, points = (CBody * 2)(), (CVec2 * 2)()
-    ctx.enqueue_function(move, records.view(np.uint8), grid[:, 1:], points, 0.5, grid_dim=1, block_dim=1)  # pyright: ignore[reportArgumentType]
-    ctx.enqueue_function(move, held, grid[:, 1:], rows, 2.0, grid_dim=1, block_dim=1)  # pyright: ignore[reportArgumentType]
+    ctx.enqueue_function(move, records.view(np.uint8), grid[:, 1:], points, 0.5, grid_dim=1, block_dim=1)
+    ctx.enqueue_function(move, held, grid[:, 1:], rows, 2.0, grid_dim=1, block_dim=1)
     ctx.synchronize()
     assert records["position"]["x"][1] == 6.0
     assert (points[1].y, held[1].position.x) == (4.0, 2.0)

@@ -66,8 +66,8 @@ def test_buffers_by_the_names_of_fields(device: DeviceContext) -> None:
         device.enqueue_copy(dst=buffers[name], src=array.reshape(-1))
     buffers["pair"] = device.enqueue_create_buffer(InlineArray[Float32, 2], 5)
     for _ in range(12):  # from the ninth on without Python, where that is known
-        device.enqueue_function(move, buffers, 4, grid_dim=1, block_dim=8)  # pyright: ignore[reportArgumentType]
-    device.enqueue_function(move_in, Scene(buffers, 4), grid_dim=1, block_dim=8)  # pyright: ignore[reportArgumentType]
+        device.enqueue_function(move, buffers, 4, grid_dim=1, block_dim=8)
+    device.enqueue_function(move_in, Scene(buffers, 4), grid_dim=1, block_dim=8)
     found = np.empty(5, np.float32)
     device.enqueue_copy(dst=found, src=buffers["at.x"])
     with buffers["hits"].map_to_host() as hits, buffers["pair"].map_to_host() as pair:
@@ -78,7 +78,7 @@ def test_buffers_by_the_names_of_fields(device: DeviceContext) -> None:
 
 def test_arrays_of_numpy() -> None:
     ctx, given = DeviceContext(api="cpu"), arrays()
-    ctx.enqueue_function(move, given, 4, grid_dim=1, block_dim=8)  # pyright: ignore[reportArgumentType]
+    ctx.enqueue_function(move, given, 4, grid_dim=1, block_dim=8)
     ctx.synchronize()
     assert given["at.x"].tolist() == [0.5, 1.5, 2.5, 3.5, 4.0]
     assert given["pair"][:, 1].tolist() == [1.0, 3.0, 5.0, 7.0, 0.0]
@@ -102,7 +102,7 @@ def test_arrays_of_numpy() -> None:
 def test_what_does_not_fit(changed: dict[str, Any], found: str) -> None:
     ctx = DeviceContext(api="cpu")
     with pytest.raises(LaunchError, match=found):
-        ctx.enqueue_function(move, {**arrays(), **changed}, 4, grid_dim=1, block_dim=8)  # pyright: ignore[reportArgumentType]
+        ctx.enqueue_function(move, {**arrays(), **changed}, 4, grid_dim=1, block_dim=8)
 
 
 @kernel

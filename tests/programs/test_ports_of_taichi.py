@@ -62,7 +62,7 @@ def is_prime(n: int) -> bool:
 def count_primes(n: Int, count: Pointer[Int32]):
     k = global_idx.x + 2
     if k < n:
-        if is_prime(k):
+        if is_prime(k):  # pyright: ignore[reportArgumentType]
             Atomic.fetch_add(count, 1)
 
 

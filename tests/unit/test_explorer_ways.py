@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import BFloat16, DeviceError, Float32, Pointer, UInt8, func, kernel
+from weft import BFloat16, DeviceError, Float32, Int, Pointer, UInt8, func, kernel
 from weft.cli import main
 from weft.explorer import explore, follow
 from weft.gpu import barrier, block_idx, thread_idx
@@ -145,7 +145,7 @@ def test_one_thread(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @func
-def bumped(x: LayoutTensor[Float32], row: int) -> Float32:
+def bumped(x: LayoutTensor[Float32], row: Int) -> Float32:
     return x[row, 1] + 1.0
 
 

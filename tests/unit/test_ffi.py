@@ -326,7 +326,7 @@ def test_structs_that_differ_are_refused() -> None:
         (np.zeros(4, POINT)[::2], "not contiguous"),
     ):
         with pytest.raises(LaunchError, match=text):
-            ctx.enqueue_function(turn, wrong, 1, grid_dim=1, block_dim=1)  # pyright: ignore[reportArgumentType]
+            ctx.enqueue_function(turn, wrong, 1, grid_dim=1, block_dim=1)
 
 
 def test_functions_that_differ_are_refused() -> None:
@@ -337,7 +337,7 @@ def test_functions_that_differ_are_refused() -> None:
     with pytest.raises(LaunchError, match=r"not a function of \(c_byte, c_byte\)"):
         applied(two, 1, 1, True)
     with pytest.raises(LaunchError, match="not an int"):
-        applied(5, 1, 1, True)
+        applied(5, 1, 1, True)  # pyright: ignore[reportArgumentType]
 
 
 @kernel

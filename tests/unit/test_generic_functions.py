@@ -142,7 +142,7 @@ def test_what_a_type_may_be() -> None:
     with pytest.raises(LaunchError, match="`F` of doubled is a Floating, not Int"):
         doubled(3)
     with pytest.raises(LaunchError, match="`I` of size_of is an Integer, not Float64"):
-        size_of(3.0, 1.0)
+        size_of(3.0, 1.0)  # pyright: ignore[reportArgumentType]
     with pytest.raises(CompileError, match=r"axpy\[\.\.\.\] is no launch"):
         of[Float32, Float64]
     unlike: Any = volume

@@ -84,8 +84,8 @@ def converted(x: SIMD[Float32, ...]) -> Any:
 
 @kernel
 def widened(h: Pointer[Float16], out: Pointer[Float64]):
-    out.store(0, converted(h.load(0, width=2)))
-    out[2] = converted(h[2])
+    out.store(0, converted(h.load(0, width=2)))  # pyright: ignore[reportArgumentType]
+    out[2] = converted(h[2])  # pyright: ignore[reportArgumentType]
     out[3] = converted(7)
 
 

@@ -321,7 +321,7 @@ def runtime_break(n: Int) -> Any:
 
 @func
 def needs_known(n: Int) -> Any:
-    return power(2, n=n)
+    return power(2, n=n)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_written_out_loop_is_left_at_run_time() -> None:

@@ -102,8 +102,8 @@ def test_every_wrong_argument_is_named() -> None:
     assert all(d.labels[0].location.file == __file__ for d in caught.value.diagnostics)
     for wrong in (
         lambda: typed(200, 1),
-        lambda: typed(1.5, 1),
-        lambda: typed(Int(1), 1),
+        lambda: typed(1.5, 1),  # pyright: ignore[reportArgumentType]
+        lambda: typed(Int(1), 1),  # pyright: ignore[reportArgumentType]
         lambda: same(2**63),
     ):
         with pytest.raises(LaunchError, match="argument-type"):

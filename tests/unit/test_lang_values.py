@@ -225,7 +225,7 @@ def test_simd(which: str) -> None:
 def test_simd_arguments() -> None:
     assert carried_lanes(5) == (0, 10, 20, 30)
     even = (False, True, False, True)
-    assert doubled((1, 2, 3, 4)) == ((2.0, 4.0, 6.0, 8.0), even, (0.0, 1.0, 1.0, 2.0))
+    assert doubled((1, 2, 3, 4)) == ((2.0, 4.0, 6.0, 8.0), even, (0.0, 1.0, 1.0, 2.0))  # pyright: ignore[reportArgumentType]
     assert doubled(3)[0] == (6.0, 6.0, 6.0, 6.0)
     assert small_lanes(2) == (24.0, 9.0, 3.0)
     with pytest.raises(CompileError, match="one Bool"):
@@ -234,7 +234,7 @@ def test_simd_arguments() -> None:
 
 def test_simd_integers_compute_as_python() -> None:
     v, w = (-7, 7, -128, 5), (2, -2, -1, 0)
-    results: Any = integer_lanes(v, w)
+    results: Any = integer_lanes(v, w)  # pyright: ignore[reportArgumentType]
     assert results[0] == (-4, -4, -128, 0)
     assert results[1] == (1, -1, 0, 0)
     assert results[2] == (-28, 0, 0, 5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import ctypes
 from typing import TypeVar, assert_type
 
 import numpy as np
@@ -9,7 +11,9 @@ import numpy as np
 from weft import Bool, Float32, Floating, Int, Integer, Number, Pointer, UInt8, func, kernel, struct
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.layout import LayoutTensor
 from weft.math import exp
+from weft.memory import SoA
 
 F = TypeVar("F", bound=Floating)
 N = TypeVar("N", bound=Number)
@@ -44,6 +48,24 @@ class Body:
     count: Int
 
 
+@struct
+class Span:
+    x: Pointer[Float32]
+    count: Int
+
+
+@kernel
+def added(x: Pointer[Float32], t: LayoutTensor[Float32], out: Pointer[Float32]):
+    i = global_idx.x
+    out[i] += x[i] + t[i]
+
+
+@kernel
+def halved(span: Span, bodies: SoA[Body]):
+    i = global_idx.x
+    span.x[i] = bodies[i].mass / 2
+
+
 def test_numbers_of_numpy() -> None:
     ctx = DeviceContext(api="cpu")
     x = np.arange(4, dtype=np.float32)
@@ -70,6 +92,19 @@ def test_numbers_for_type_variables() -> None:
     assert larger(2, 3) == 3
     assert assert_type(larger(Float32(2), 3.0), Float32) == 3
     assert softplus(0.0) == 1.5
+
+
+def test_memory_of_python() -> None:
+    ctx, out = DeviceContext(api="cpu"), array.array("f", [0.0] * 4)
+    x, shared = np.arange(4, dtype=np.float32), (ctypes.c_float * 4)(1, 2, 3, 4)
+    ctx.enqueue_function(added, x, shared, out, over=4)
+    ctx.enqueue_function(added, out, array.array("f", x.tolist()), shared, over=4)
+    ctx.synchronize()
+    assert out.tolist() == [1.0, 3.0, 5.0, 7.0]
+    assert list(shared) == [2.0, 6.0, 10.0, 14.0]
+    ctx.enqueue_function(halved, Span(out, 4), {"mass": x, "count": np.zeros(4, np.int64)}, over=4)
+    ctx.synchronize()
+    assert out.tolist() == [0.0, 0.5, 1.0, 1.5]
 
 
 def kind_of(x: Number) -> str:

@@ -80,11 +80,11 @@ def by_digits(
     launch_bounds(across * down * warp.WARP_SIZE, 1)
     sums = stack_allocation(Float32, each * across, address_space=AddressSpace.SHARED)
     own, first = warp_id() % across, block_idx.x * each
-    matrix, known = (packed, scales, zeros), {"group": group, "shifted": shifted}
+    matrix = packed, scales, zeros
     for span in range(own, (n + SPAN - 1) // SPAN, across):
         to = sums + own, across, span == own
         places = span * SPAN, first, warp_id() // across * TURN
-        _down(matrix, x, to, (m, n), places, each=each, down=down, **known)
+        _down(matrix, x, to, (m, n), places, each=each, down=down, group=group, shifted=shifted)
     barrier()
     for row in range(thread_idx.x, each, across * down * warp.WARP_SIZE):
         if first + row < m:

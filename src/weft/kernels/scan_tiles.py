@@ -70,8 +70,18 @@ def scan_tiles(
     shared, counts = (numbers, parts, heads), (tiles, all_tiles)
     if warp_id() < warps:
         rows = (src, src_steps, src_step), (dst, dst_steps, dst_step), n, extents
-        known = {"exclusive": exclusive, "threads": threads, "lanes": lanes, "vectors": vectors, "wide": wide}
-        _scan(function, rows, shared, counts, init is not None, **known)
+        _scan(
+            function,
+            rows,
+            shared,
+            counts,
+            init is not None,
+            exclusive=exclusive,
+            threads=threads,
+            lanes=lanes,
+            vectors=vectors,
+            wide=wide,
+        )
     elif warp_id() == warps:
         asked = wide[0] and lanes * src.dtype.itemsize % WIDE == 0
         rows = src, src_steps, n, extents, threads * vectors * lanes if asked else 0

@@ -174,9 +174,7 @@ def _system_rmw(op: str, pointer: Pointer[Any], value: Number) -> Any:
     )
 
 
-def compare_exchange(
-    pointer: Any, expected: Any, desired: Any, ordering: str, scope: str
-) -> tuple[Number, Number]:
+def compare_exchange(pointer: Any, expected: Any, desired: Any, ordering: str, scope: str) -> tuple[Any, Any]:
     """Write ``desired`` if ``expected`` is there, bit for bit; what was there, and whether it did."""
     p = _checked("compare_exchange", pointer)
     b, d, cls = current(), p.dtype, number_class(p.dtype)

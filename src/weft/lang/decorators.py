@@ -6,9 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import (
-    TYPE_CHECKING,
     Any,
-    ClassVar,
     Generic,
     Never,
     ParamSpec,
@@ -27,49 +25,6 @@ from weft.diagnostics.spelt import Spelt
 from weft.lang.above import above
 from weft.lang.elaboration import maybe_current
 from weft.lang.told_apart import same, told_apart
-
-if TYPE_CHECKING:
-    import ctypes
-    from _ctypes import CFuncPtr
-    from array import array
-
-    from weft.lang.number import NumberLike
-
-    CData = ctypes.Structure | ctypes.Array[Any] | CFuncPtr
-    """Structs and functions of C."""
-
-    class ArrayLike(Protocol):
-        """An array of NumPy, or of another library in the host's memory."""
-
-        def __dlpack_device__(self) -> Any: ...
-
-    class BufferLike(Protocol):
-        """A buffer of weft's."""
-
-        def unsafe_ptr(self) -> int: ...
-
-    class NumpyLike(Protocol):
-        """What NumPy makes an array of."""
-
-        def __array__(self) -> Any: ...
-
-    class StructLike(Protocol):
-        """A struct or a dataclass."""
-
-        __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    class Composite(Protocol):
-        """A pointer, a tensor, a vector."""
-
-        def __weft_leaves__(self) -> Any: ...
-
-    Given = ArrayLike | NumpyLike | CData | StructLike
-    Argument = Composite | NumberLike | Given | tuple[Any, ...] | Callable[..., Any]
-    """What Python gives a function where not all arguments are of the annotated types."""
-
-    MemoryLike = ArrayLike | BufferLike | NumpyLike | bytes | bytearray | memoryview | array[Any]
-    """What pointers and tensors are made of as arguments."""
-
 
 __all__ = ["Func", "Kernel", "func", "kernel"]
 
@@ -237,20 +192,20 @@ class Kernel(Compiled, Launchable[P]):
 class Func(Compiled, Generic[P, R]):
     """A function that kernels call and that Python may call; see ``func``."""
 
-    @overload
-    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
-
-    @overload  # Python's numbers stand for weft's, arrays for pointers and tensors
-    def __call__(self, /, *args: Argument, **kwargs: Argument) -> R: ...
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call it: from compiled code a call is emitted, from Python it runs on the CPU."""
         builder = maybe_current()
         if builder is not None:
             return builder.elaborator.call(self, args, kwargs)
         return above().call(self, args, kwargs)
 
-    def __getitem__(self, item: Any) -> Func[P, R]:
+    @overload
+    def __getitem__(self, item: type[Any] | tuple[type[Any], ...]) -> Func[P, R]: ...
+
+    @overload
+    def __getitem__(self, item: Any) -> Func[..., R]: ...
+
+    def __getitem__(self, item: Any) -> Func[..., R]:
         """The function with type variables and compile-time parameters given, in their order."""
         values = self._bracketed(item)
         if values is None:
@@ -283,7 +238,7 @@ class Func(Compiled, Generic[P, R]):
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self.__call__, instance)
 
-    def bind(self, **values: Any) -> Func[P, R]:
+    def bind(self, **values: Any) -> Func[..., R]:
         """The function with compile-time parameters given."""
         _check_names(self.definition, values)
         return Func(self.definition, {**self.bound, **values})

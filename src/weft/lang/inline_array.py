@@ -22,7 +22,7 @@ from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
 from weft.lang.structs import converted, replace_field
 
 if TYPE_CHECKING:
-    from weft.lang.decorators import ArrayLike
+    from weft.lang.memory_types import Arrays  # pyright: ignore[reportMissingModuleSource]
 
 MOST_ITEMS = 1024
 """More would be as many loads and stores, written out, where such a value is copied."""
@@ -60,7 +60,7 @@ class InlineArray:
     if TYPE_CHECKING:  # a struct's field takes a sequence too
 
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
-        def __set__(self, instance: object, value: Self | Sequence[Any] | ArrayLike, /) -> None: ...
+        def __set__(self, instance: object, value: Self | Sequence[Any] | Arrays, /) -> None: ...
 
     def __class_getitem__(cls, item: Any) -> Any:
         """The class of so many elements of a type."""

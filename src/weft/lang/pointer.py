@@ -19,8 +19,7 @@ from weft.lang.places import Place, check_index, index_value, stepped
 from weft.lang.spec import PointerSpec, Spec
 
 if TYPE_CHECKING:
-    from weft.lang.decorators import MemoryLike
-    from weft.lang.memory_types import OfPointer  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang import memory_types  # pyright: ignore[reportMissingModuleSource]
     from weft.lang.scalars import Bool, Int
 
 __all__ = ["AddressSpace", "Pointer", "pointer_at"]
@@ -74,9 +73,8 @@ class Pointer(Generic[T]):
     __weft_element__ = staticmethod(element_type)
     if TYPE_CHECKING:  # a struct's field takes what a parameter takes
 
-        def __dlpack_device__(self) -> OfPointer[T]: ...  # as `memory_types` asks
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
-        def __set__(self, instance: object, value: Pointer[T] | MemoryLike, /) -> None: ...
+        def __set__(self, instance: object, value: memory_types.Pointer[T], /) -> None: ...
     else:  # as Mojo's, which names an origin too, and a space
 
         def __class_getitem__(cls, item):

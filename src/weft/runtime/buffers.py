@@ -12,7 +12,7 @@ from weft.runtime.dim import as_index
 from weft.runtime.here import Here
 
 if TYPE_CHECKING:
-    from weft.lang.memory_types import LayoutTensor, OfBuffer  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang.memory_types import LayoutTensor  # pyright: ignore[reportMissingModuleSource]
     from weft.lang.number import NumberLike
     from weft.runtime.context import BaseContext
     from weft.runtime.copies import CopyEnd
@@ -60,10 +60,6 @@ class Buffer(Here, Generic[T]):
         self._key: object = context.keys[dtype]
         if context.leaks is not None and self.nbytes == allocation.nbytes:
             context.leaks.made(self)
-
-    if TYPE_CHECKING:  # where a pointer or a tensor is asked for, as `memory_types` says
-
-        def __dlpack_device__(self) -> OfBuffer[T]: ...
 
     def __len__(self) -> int:
         return self._size

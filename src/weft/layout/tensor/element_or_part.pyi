@@ -11,7 +11,7 @@ They are named as the numbers are, which is what an editor shows. Nothing of thi
 from __future__ import annotations
 
 from weft.lang import scalars
-from weft.layout.tensor.tensor import LayoutTensor
+from weft.lang.memory_types import LayoutTensor
 
 class Bool(scalars.Bool, LayoutTensor[scalars.Bool]): ...
 class Int8(scalars.Int8, LayoutTensor[scalars.Int8]): ...

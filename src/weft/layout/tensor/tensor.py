@@ -34,9 +34,10 @@ from weft.layout.tensor.spec import TensorSpec, run_time_leaves
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from weft.lang import scalars
-    from weft.lang.decorators import MemoryLike
-    from weft.lang.memory_types import OfTensor  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang import (
+        memory_types,  # pyright: ignore[reportMissingModuleSource]
+        scalars,
+    )
     from weft.layout.tensor import element_or_part as parts  # pyright: ignore[reportMissingModuleSource]
 
 T = TypeVar("T")
@@ -93,9 +94,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     )
     if TYPE_CHECKING:  # a struct's field takes what a parameter takes
 
-        def __dlpack_device__(self) -> OfTensor[T]: ...  # as `memory_types` asks
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
-        def __set__(self, instance: object, value: LayoutTensor[T] | MemoryLike, /) -> None: ...
+        def __set__(self, instance: object, value: memory_types.LayoutTensor[T], /) -> None: ...
 
     if not TYPE_CHECKING:  # as Mojo's, which names layout and origin too
 
