@@ -97,6 +97,25 @@ def test_a_literal_takes_the_type_that_it_meets() -> None:
     assert "ld.const" in text
 
 
+BASES = b"GATTACA\xff"
+
+
+@kernel
+def letters(x: Pointer[UInt8], n: Pointer[Int], i: Int):
+    x[0] = BASES[i] | 0x20
+    n[0] = BASES[i + 1] + 1000
+
+
+@pytest.mark.parametrize("i", [0, 6])
+def test_bytes_are_a_table(device: DeviceContext, i: int) -> None:
+    x, n = device.enqueue_create_buffer(UInt8, 1), device.enqueue_create_buffer(Int, 1)
+    device.enqueue_function(letters, x, n, i, grid_dim=1, block_dim=1)
+    with x.map_to_host() as host:
+        assert host[:].tolist() == [BASES[i] | 0x20]
+    with n.map_to_host() as host:
+        assert host[:].tolist() == [BASES[i + 1] + 1000]
+
+
 HALVES = [0.5, 100.75, -7.3, 1.5]
 
 

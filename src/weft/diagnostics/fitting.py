@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from enum import Enum
+from typing import Any, Protocol, cast
 
 from weft.diagnostics.errors import nearest
 from weft.diagnostics.problems import Problems
@@ -97,8 +99,8 @@ def fit(
     positional = [p for p in params if not p.keyword_only]
     options = [*options]
     if len(args) > len(positional):
-        free = [p.name for p in params if p.keyword_only and not p.variable and p.name not in named]
-        said, hint = _too_many(name_of, positional, free, options, len(args))
+        by_name = [p for p in params if p.keyword_only and not p.variable and p.name not in named]
+        said, hint = _too_many(name_of, positional, by_name, options, args)
         problem("argument-count", said, hint, len(positional))
     for p, value in zip(positional, args, strict=False):
         values[p.name] = value
@@ -143,12 +145,19 @@ def _meant(name: str, params: Sequence[Fitted], options: Iterable[str], given: C
 
 
 def _too_many(
-    name_of: str, positional: Sequence[Fitted], free: Sequence[str], options: Iterable[str], given: int
+    name_of: str,
+    positional: Sequence[Fitted],
+    by_name: Sequence[Fitted],
+    options: Iterable[str],
+    args: Sequence[Any],
 ) -> tuple[str, str]:
-    """What is said of too many values by position, and what to write; ``free`` are given by name alone."""
-    most = len(positional)
+    """What is said of too many values by position, and what to write; some are given by name alone."""
+    most, given, free = len(positional), len(args), [p.name for p in by_name]
     takes, extra = f"{most} positional argument{'s' * (most != 1)}", given - most
-    if positional and positional[-1].name in _OF_SEVERAL:
+    meant = [(p.name, text) for value in args[most:] for p in by_name if (text := _text_of(value, p))]
+    if len(meant) == extra:
+        hint = f"give {'it' if extra == 1 else 'them'} by name: {', '.join('='.join(each) for each in meant)}"
+    elif positional and positional[-1].name in _OF_SEVERAL:
         hint = _OF_SEVERAL[positional[-1].name] + (
             f"; {', '.join(f'{n}=' for n in free)} by name" if free else ""
         )
@@ -160,6 +169,15 @@ def _too_many(
         hint = "leave it out" if extra == 1 else "leave out the rest"
         hint += f"; by name it takes {', '.join(f'{n}=' for n in free)}" if free else ""
     return f"{name_of} takes {takes}, but {given} {'was' if given == 1 else 'were'} given", hint
+
+
+def _text_of(value: Any, parameter: Fitted) -> str:
+    """How a value is written, or the expression of one, that is of the kind of a parameter's default."""
+    kind = cast("type[Any]", type(parameter.default))
+    if isinstance(value, ast.Attribute):
+        text = ast.unparse(value)
+        return text if text.rpartition(".")[0].rpartition(".")[2] == kind.__name__ else ""
+    return str(value) if issubclass(kind, Enum) and isinstance(value, kind) else ""
 
 
 def _check_missing(name_of: str, absent: Iterable[Fitted], problem: _Problem) -> None:

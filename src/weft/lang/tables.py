@@ -92,6 +92,10 @@ class Rows(Entry):
         return Entry(self.address, element_type(of), self.space, self.alignment).load()
 
 
+TABLES = (list, tuple, bytes)
+"""What, beside NumPy's arrays, is a table where an index of run time picks an item."""
+
+
 class Record(Entry):
     """An element of an array of NumPy's records: each of its fields is a table of its own."""
 
@@ -139,7 +143,7 @@ def is_late(index: object) -> bool:
 
 
 def table_at(held: Any, index: Any) -> Any:
-    """What a list, tuple or array has at an index of run time, not read yet; None where it is no table."""
+    """What a table has at an index of run time, not read yet; None where it is none."""
     indices: list[Any] = [index]
     if isinstance(index, tuple):
         if not is_array(held):

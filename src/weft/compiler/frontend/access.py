@@ -18,7 +18,7 @@ from weft.lang.inline_array import InlineArray
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
 from weft.lang.structs import is_value, with_part
-from weft.lang.tables import is_late, table_at
+from weft.lang.tables import TABLES, is_late, table_at
 from weft.lang.told_apart import is_array
 
 Path = tuple[Any, ...]
@@ -59,7 +59,7 @@ class Access:
         """Where ``held[index]`` lies in memory; None of all else."""
         place_of = None if isinstance(cast("object", held), type) else getattr(held, "__weft_place__", None)
         place = None if place_of is None else place_of(index)
-        if place is None and is_late(index) and (type(held) in (list, tuple) or is_array(held)):
+        if place is None and is_late(index) and (type(held) in TABLES or is_array(held)):
             place = table_at(held, index)
         if place is None and type(held) is dict and is_late(index):
             items = cast("dict[Any, Any]", held)
@@ -71,7 +71,7 @@ class Access:
 
     def index(self, held: Any, index: Any) -> Any:
         """``held[index]``, by an index that may be known only at run time."""
-        if type(held) in (list, tuple, dict) or is_array(held) or isinstance(index, EnumValue):
+        if type(held) in (*TABLES, dict) or is_array(held) or isinstance(index, EnumValue):
             return self.read(self.item(held, index))
         return held[index]
 
