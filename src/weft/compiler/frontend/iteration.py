@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Reversible
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.frontend.ranges import Range
@@ -143,6 +143,9 @@ def turned(b: Staging, items: Any) -> Any:
     """``reversed``."""
     found = _drawn(items)
     if found is None:
+        if not isinstance(items, (Number, Reversible)):
+            kind = "a generator" if isinstance(items, Iterator) else a_(type(items).__name__)
+            refuse("iteration", f"{kind} cannot be reversed", hint="reverse what it runs over", part=VALUE)
         return reversed(known(items))
     return IteratedItems(b, found.length, lambda n: found.at(found.length - 1 - n))
 

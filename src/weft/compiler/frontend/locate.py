@@ -65,8 +65,8 @@ _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>
 
 
 def _generated(code: CodeType) -> bool:
-    """Whether the user did not write this frame: a comprehension's, or the ``__init__`` of a struct."""
-    return code.co_name in _COMPREHENSIONS or (code.co_filename, code.co_name) == ("<string>", "__init__")
+    """Whether the user did not write this frame: the ``__init__`` of a struct."""
+    return (code.co_filename, code.co_name) == ("<string>", "__init__")
 
 
 def _called(frame: FrameType) -> str:
@@ -79,7 +79,7 @@ def _chain(users: list[TracebackType]) -> tuple[str, ...]:
     chain: list[str] = []
     for outer, inner in pairwise(users):
         at = frame_location(outer)
-        if not (
+        if inner.tb_frame.f_code.co_name not in _COMPREHENSIONS and not (
             is_staged(inner.tb_frame.f_code)
             and inner.tb_frame.f_code.co_name in ("<lambda>", DEEPER)
             and inner.tb_frame.f_code in outer.tb_frame.f_code.co_consts

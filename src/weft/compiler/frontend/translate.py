@@ -122,6 +122,11 @@ def _attribute(error: AttributeError) -> _Found | None:
     else:
         shown = isinstance(held, Number) or is_composite(held)
         what = f"`{OBJECT}` ({_article(type(held).__name__)})" if shown else f"`{OBJECT}`"
+        if isinstance(held, (int, float)) and hasattr(Number, name):
+            cls = "Bool" if isinstance(held, bool) else "Int" if isinstance(held, int) else "Float32"
+            what = f"`{OBJECT}` (the {type(held).__name__} {held!r}, known at compile time)"
+            hint = f"write {cls}({OBJECT}), which has it"
+            return problem("unknown-attribute", f"{what} has no attribute `{name}`", hint)
         known = _public(dir(held))
     guess = (ALIASES if isinstance(held, Number) else TENSOR_ALIASES).get(name)
     alike = _ALIKE if isinstance(held, ModuleType) else 0.6
