@@ -282,7 +282,7 @@ def refusal(f: Any) -> str:
 def test_an_integer_is_refused() -> None:
     @kernel
     def wrong(x: Pointer[Int]) -> None:
-        x[0] = wm.sqrt(x[0])  # pyright: ignore[reportArgumentType]
+        x[0] = wm.sqrt(x[0])
 
     text = refusal(wrong)
     assert "sqrt takes floats, not Int" in text

@@ -78,14 +78,14 @@ def test_on_the_host_it_is_one_lane() -> None:
 
 @func
 def converted(x: SIMD[Float32, ...]) -> Any:
-    y: SIMD[Float64, ...] = x  # pyright: ignore[reportAssignmentType]
+    y: SIMD[Float64, ...] = x
     return y / 3.0
 
 
 @kernel
 def widened(h: Pointer[Float16], out: Pointer[Float64]):
-    out.store(0, converted(h.load(0, width=2)))  # pyright: ignore[reportArgumentType]
-    out[2] = converted(h[2])  # pyright: ignore[reportArgumentType]
+    out.store(0, converted(h.load(0, width=2)))
+    out[2] = converted(h[2])
     out[3] = converted(7)
 
 

@@ -17,6 +17,7 @@ import pytest
 from pages import PAGES, ROOT, blocks
 from weft import WeftError
 from weft.lang import scalars
+from weft.lang.promote import promote
 
 pytest.importorskip("pyright", reason="pyright is not installed: pip install 'weft[dev]'")
 Complaints = dict[tuple[str, int], str]
@@ -87,6 +88,22 @@ def test_operators_give_the_types_that_they_give(tmp_path: Path) -> None:
     (tmp_path / "operators.py").write_text("\n".join(lines), encoding="utf-8")
     found = {lines[line - 1]: rule for (_, line), rule in complaints(tmp_path).items()}
     assert found == dict.fromkeys(wrong, "reportOperatorIssue")
+
+
+def test_numbers_take_the_numbers_that_they_take(tmp_path: Path) -> None:
+    lines = [f"from weft import {', '.join(NUMBERS)}"]
+    lines += [*(f"def take_{name}(x: {name}) -> None: ..." for name in NUMBERS), "def f("]
+    lines += [*(f"    {name.lower()}: {name}," for name in NUMBERS), ") -> None:"]
+    wrong: list[str] = []
+    for wanted in NUMBERS:
+        for given in NUMBERS:
+            lines.append(f"    take_{wanted}({given.lower()})")
+            dtype = getattr(scalars, wanted).dtype
+            if promote(getattr(scalars, given).dtype, dtype) is not dtype:
+                wrong.append(lines[-1])
+    (tmp_path / "numbers.py").write_text("\n".join(lines), encoding="utf-8")
+    found = {lines[line - 1]: rule for (_, line), rule in complaints(tmp_path).items()}
+    assert found == dict.fromkeys(wrong, "reportArgumentType")
 
 
 def test_wrong_programs_are_told_of(tmp_path: Path) -> None:

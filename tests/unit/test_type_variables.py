@@ -71,6 +71,6 @@ def test_constraints_and_bounds_as_texts() -> None:
     assert issubclass(Float32, Floating)
     assert (more(Float32(1.5)), less(Float64(1.5))) == (2.5, 0.5)
     with pytest.raises(LaunchError, match="`Quoted` of more is one of Float32, Float64, not Int32"):
-        more(Int32(1))  # pyright: ignore[reportArgumentType]
+        more(Int32(1))
     with pytest.raises(LaunchError, match="`Bounded` of less is a Floating, not Int32"):
         less(Int32(1))  # pyright: ignore[reportArgumentType]

@@ -72,6 +72,20 @@ _Integral = int | np.bool | np.integer[Any]
 _Real = float | np.floating[Any] | _Integral
 """What is taken for a float beside weft's own."""
 
+_ForInt8 = IsBool | IsInt8
+_ForUInt8 = IsBool | IsUInt8
+_ForUInt16 = _ForUInt8 | IsUInt16
+_ForUInt32 = _ForUInt16 | IsUInt32
+_ForUInt = _ForUInt32 | IsUInt
+_ForInt16 = _ForInt8 | IsUInt8 | IsInt16
+_ForInt32 = _ForInt16 | IsUInt16 | IsInt32
+_ForInt = _ForInt32 | IsUInt32 | IsInt
+_Exact = _ForInt | IsUInt
+_ForFloat16 = _Exact | IsFloat8_e4m3fn | IsFloat8_e5m2 | IsFloat16
+_ForBFloat16 = _Exact | IsFloat8_e4m3fn | IsFloat8_e5m2 | IsBFloat16
+_ForFloat32 = _ForFloat16 | IsBFloat16 | IsFloat32
+"""What of weft's numbers each takes without a conversion that is written; ``promote`` has the rule."""
+
 class AnyBool(number.Number): ...
 
 class _Protocols:
@@ -112,72 +126,72 @@ class _Protocols:
     @runtime_checkable
     class Int8(SignedInteger, Protocol):
         @property
-        def __class__(self) -> type[_Integral | IsInt8]: ...
+        def __class__(self) -> type[_Integral | _ForInt8]: ...
 
     @runtime_checkable
     class Int16(SignedInteger, Protocol):
         @property
-        def __class__(self) -> type[_Integral | IsInt16]: ...
+        def __class__(self) -> type[_Integral | _ForInt16]: ...
 
     @runtime_checkable
     class Int32(SignedInteger, Protocol):
         @property
-        def __class__(self) -> type[_Integral | IsInt32]: ...
+        def __class__(self) -> type[_Integral | _ForInt32]: ...
 
     @runtime_checkable
     class Int(SignedInteger, Protocol):
         @property
-        def __class__(self) -> type[_Integral | IsInt]: ...
+        def __class__(self) -> type[_Integral | _ForInt]: ...
 
     @runtime_checkable
     class UInt8(UnsignedInteger, Protocol):
         @property
-        def __class__(self) -> type[_Integral | IsUInt8]: ...
+        def __class__(self) -> type[_Integral | _ForUInt8]: ...
 
     @runtime_checkable
     class UInt16(UnsignedInteger, Protocol):
         @property
-        def __class__(self) -> type[_Integral | IsUInt16]: ...
+        def __class__(self) -> type[_Integral | _ForUInt16]: ...
 
     @runtime_checkable
     class UInt32(UnsignedInteger, Protocol):
         @property
-        def __class__(self) -> type[_Integral | IsUInt32]: ...
+        def __class__(self) -> type[_Integral | _ForUInt32]: ...
 
     @runtime_checkable
     class UInt(UnsignedInteger, Protocol):
         @property
-        def __class__(self) -> type[_Integral | IsUInt]: ...
+        def __class__(self) -> type[_Integral | _ForUInt]: ...
 
     @runtime_checkable
     class Float8_e4m3fn(Number, Protocol):
         @property
-        def __class__(self) -> type[_Real | IsFloat8_e4m3fn]: ...
+        def __class__(self) -> type[_Real | _Exact | IsFloat8_e4m3fn]: ...
 
     @runtime_checkable
     class Float8_e5m2(Number, Protocol):
         @property
-        def __class__(self) -> type[_Real | IsFloat8_e5m2]: ...
+        def __class__(self) -> type[_Real | _Exact | IsFloat8_e5m2]: ...
 
     @runtime_checkable
     class Float16(Floating, Protocol):
         @property
-        def __class__(self) -> type[_Real | IsFloat16]: ...
+        def __class__(self) -> type[_Real | _ForFloat16]: ...
 
     @runtime_checkable
     class BFloat16(Floating, Protocol):
         @property
-        def __class__(self) -> type[_Real | IsBFloat16]: ...
+        def __class__(self) -> type[_Real | _ForBFloat16]: ...
 
     @runtime_checkable
     class Float32(Floating, Protocol):
         @property
-        def __class__(self) -> type[_Real | IsFloat32]: ...
+        def __class__(self) -> type[_Real | _ForFloat32]: ...
 
     @runtime_checkable
     class Float64(Floating, Protocol):
         @property
-        def __class__(self) -> type[_Real | IsFloat64]: ...
+        def __class__(self) -> type[_Real | _ForFloat32 | IsFloat64]: ...
 
 class _Classes:
     Number: type[_Protocols.Number]
