@@ -143,9 +143,9 @@ def turned(b: Staging, items: Any) -> Any:
     """``reversed``."""
     found = _drawn(items)
     if found is None:
-        if not isinstance(items, (Number, Reversible)):
-            kind = "a generator" if isinstance(items, Iterator) else a_(type(items).__name__)
-            refuse("iteration", f"{kind} cannot be reversed", hint="reverse what it runs over", part=VALUE)
+        if isinstance(items, Iterator) and not isinstance(items, Reversible):
+            message = "a generator cannot be reversed"
+            refuse("iteration", message, hint="reverse what it runs over", part=VALUE)
         return reversed(known(items))
     return IteratedItems(b, found.length, lambda n: found.at(found.length - 1 - n))
 
