@@ -21,7 +21,7 @@ SOURCE = Path(__file__).parent / "kernels" / "seven.py"
 IMAGE, PICTURE, SMALL = Layout.row_major(512, 512, 3), Layout.row_major(512, 512), Layout.row_major(256, 256)
 OPEN: dict[str, dict[str, Any]] = {
     "gray": {"image": IMAGE, "out": PICTURE},
-    "box": {"image": PICTURE, "out": SMALL, "factor": 2},
+    "box": {"picture": PICTURE, "small": SMALL, "factor": 2},
 }
 """What a launch would tell the compiler: the layouts, and compile-time values."""
 

@@ -40,8 +40,8 @@ def gray(image: LayoutTensor[Float32], out: LayoutTensor[Float32], height: Int, 
 
 @kernel
 def box(
-    image: LayoutTensor[Float32],
-    out: LayoutTensor[Float32],
+    picture: LayoutTensor[Float32],
+    small: LayoutTensor[Float32],
     height: Int,
     width: Int,
     *,
@@ -53,8 +53,8 @@ def box(
         total = Float32(0.0)
         for j in range(factor):
             for i in range(factor):
-                total += image[row * factor + j, col * factor + i]
-        out[row, col] = total * (1.0 / (factor * factor))
+                total += picture[row * factor + j, col * factor + i]
+        small[row, col] = total * (1.0 / (factor * factor))
 
 
 @kernel

@@ -20,9 +20,11 @@ def assembled(outcomes: Sequence[Outcome], jobs: int) -> tuple[list[Outcome], li
     code = {n: o.item.target for n, o in enumerate(outcomes) if o.artifact is not None}
     if all(target.format != "ptx" for target in code.values()):
         return made, keys
-    from weft.runtime.drivers import default_api, find_driver
+    from weft.runtime.drivers import default_api, find_driver, is_everywhere
 
     api = default_api()
+    if is_everywhere(api):  # it takes no PTX
+        return made, keys
     target = find_driver(api).device_info(0).target
     wanted = [n for n, each in code.items() if each.name == target and each.format == "ptx"]
     if not wanted:

@@ -110,6 +110,11 @@ def device_count(api: str) -> int:
         return 0
 
 
+def is_everywhere(api: str) -> bool:
+    """Whether every machine has such a device, the host: which is known without its driver."""
+    return api == "cpu"
+
+
 def open_device(driver: Driver, device_id: object, threads: object) -> tuple[int, Device]:
     """The number of a driver's device, and a handle to it that takes so many threads of the host.
 
@@ -161,10 +166,7 @@ def default_api() -> str:
         )
     if wanted is not None:
         return wanted
-    for api in DRIVERS:
-        if device_count(api) > 0:
-            return api
-    return "cpu"
+    return next(api for api in DRIVERS if is_everywhere(api) or device_count(api) > 0)
 
 
 def meant_api(api: str | None) -> str:
