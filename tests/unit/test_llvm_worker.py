@@ -404,3 +404,18 @@ def test_few_kernels_wait_for_the_worker_that_is_up(pool: Any) -> None:
         made = [together.begin(one) for one in each]
         assert all(b".entry" in one.result() for one in made)
     assert len([*pool.idle, *pool.busy]) == 1
+
+
+@kernel
+def columns(x: Pointer[Float32], out: Pointer[Float32], n: Int, stride: Int):
+    total = Float32(0.0)
+    for i in range(n):
+        total += x[i * stride + global_idx.x]
+    out[global_idx.x] = total
+
+
+def test_what_a_processor_is_compiled_with_is_not_a_gpus() -> None:
+    """One worker makes code for both; only GPUs' loops have their addresses made cheaper."""
+    before = str(compile_info(columns, target="sm_90"))
+    assert scales()
+    assert str(compile_info(columns, target="sm_90")) == before

@@ -10,8 +10,7 @@ import functools
 import itertools
 import re
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import llvmlite.binding as _binding  # pyright: ignore[reportMissingTypeStubs]
@@ -91,9 +90,15 @@ def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
 
 
 def compile(
-    job: Job, stage: Callable[[str], object], started: Callable[[Any], object] | None = None
+    job: Job,
+    stage: Callable[[str], object],
+    started: Callable[[Any], object] | None = None,
+    *,
+    alone: bool = False,
 ) -> str | bytes:
     """Do a job; ``stage`` is told what comes next, ``started`` gets what the passes are built with.
+
+    ``alone``: nobody else in this process uses LLVM, so its options may stay as the job needs them.
 
     Raises:
         RuntimeError: LLVM refuses the text.
@@ -140,21 +145,27 @@ def compile(
     if job.kind == "llvm-opt":
         return str(module)
     stage("make code of")
-    with _addresses_as_they_are() if job.vectors else nullcontext():
-        return machine.emit_object(module) if job.kind == "object" else machine.emit_assembly(module)
-
-
-@contextmanager
-def _addresses_as_they_are() -> Generator[None]:
-    """Without the pass that looks for cheaper addresses in loops: a processor has few that cost anything.
-
-    It takes up to two thirds of the time in which code is made, and loops were not faster by it.
-    """
-    llvm.set_option("weft", "--disable-lsr=true")
+    _look_for_addresses(not job.vectors)
     try:
-        yield
+        return machine.emit_object(module) if job.kind == "object" else machine.emit_assembly(module)
     finally:
-        llvm.set_option("weft", "--disable-lsr=false")  # for GPUs, and others in this process
+        if not alone:
+            _look_for_addresses(True)
+
+
+_looks_for_addresses = True
+
+
+def _look_for_addresses(wanted: bool) -> None:
+    """Whether LLVM is to look for cheaper addresses in loops: a processor has few that cost anything.
+
+    It takes up to two thirds of the time in which code is made, and loops were not faster by it. Saying so
+    takes LLVM 0.2 ms.
+    """
+    global _looks_for_addresses
+    if wanted != _looks_for_addresses:
+        llvm.set_option("weft", f"--disable-lsr={'false' if wanted else 'true'}")
+        _looks_for_addresses = wanted
 
 
 _ARRAY = re.compile(r"= alloca [^,]+, i64 ")

@@ -50,10 +50,10 @@ def main() -> None:
         job: Any = Job(*jobs.get())
         if job.kind == "warm":  # of which nothing is told
             with contextlib.suppress(Exception):
-                compile(job, str)
+                compile(job, str, alone=True)
             continue
         try:
-            made = compile(job, begin)
+            made = compile(job, begin, alone=True)
         except Exception as error:
             say("refused", f"{error}")
         else:
