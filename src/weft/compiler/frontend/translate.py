@@ -499,7 +499,8 @@ def _direct(
         return _attribute(error)
     if isinstance(error, NameError):
         name = m[1] if (m := _UNBOUND.search(str(error))) else error.name
-        guess = nearest(str(name), [*frame.f_locals, *frame.f_globals]) if frame is not None else None
+        known = () if frame is None else (*frame.f_locals, *frame.f_globals)
+        guess = nearest(str(name), [each for each in known if not each.startswith("__weft")])
         bound = bool(m)
         hint = f"assign `{name}` before" if bound or not guess else f"did you mean `{guess}`?"
         code = "undefined" if bound else "unknown-name"
