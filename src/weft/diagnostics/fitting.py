@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Protocol, cast
@@ -173,6 +172,8 @@ def _too_many(
 
 def _text_of(value: Any, parameter: Fitted) -> str:
     """How a value is written, or the expression of one, that is of the kind of a parameter's default."""
+    import ast  # here, since calls that fit do without
+
     kind = cast("type[Any]", type(parameter.default))
     if isinstance(value, ast.Attribute):
         text = ast.unparse(value)
