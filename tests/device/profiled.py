@@ -36,7 +36,7 @@ def elements(x: Any, y: Any) -> int:
 
 
 declare_work(add, flops=elements)
-declare_work(polynomial, flops=lambda *given: 128 * elements(*given))
+declare_work(polynomial, flops=lambda x, y: 128 * elements(x, y))
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
 from weft.math import exp
-from weft.memory import SoA
+from weft.memory import SoA, stack_allocation
 
 F = TypeVar("F", bound=Floating)
 N = TypeVar("N", bound=Number)
@@ -116,7 +116,34 @@ def is_single(x: object) -> bool:
     return isinstance(x, Float32)
 
 
+@func
+def cut(x: Float32 | Int) -> Int:
+    if isinstance(x, Integer):
+        return assert_type(x, Int)
+    return Int(x)
+
+
+@func
+def doubled(x: Float32 | Int) -> Float32:
+    return 2 * assert_type(x, Float32) if isinstance(x, Floating) else 0.0
+
+
+@kernel
+def shifted(a: F, x: Pointer[F]):
+    one, sums = type(a)(1), stack_allocation(x.element_type, 1)
+    sums[0] = assert_type(x.element_type(2), F) + one
+    x[global_idx.x] += sums[0] + x.element_type.simd(1, 2, 3, 4).reduce_add()
+
+
+def test_type_variables_as_values() -> None:
+    ctx, x = DeviceContext(api="cpu"), np.ones(4)
+    ctx.enqueue_function(shifted, 1.0, x, over=4)
+    ctx.synchronize()
+    assert x.tolist() == [1.0 + 2.0 + 1.0 + 10.0] * 4
+
+
 def test_kinds_are_told_apart() -> None:
+    assert (cut(3), cut(2.5), doubled(Float32(2.5)), doubled(3)) == (3, 2, 5.0, 0.0)
     assert [kind_of(x) for x in (Int(3), Float32(2), Bool(True))] == ["integer", "float", "other"]
     assert is_single(Float32(1))
     assert not is_single(1.0)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ParamSpec
 
 from weft.lang.decorators import Kernel
 
-Amount = float | Callable[..., float]
+P = ParamSpec("P")
+Amount = float | Callable[P, Any]
 """A number, or a function of a launch's arguments."""
 
-_declared: weakref.WeakKeyDictionary[object, tuple[Amount | None, Amount]] = weakref.WeakKeyDictionary()
+_declared: weakref.WeakKeyDictionary[object, tuple[Amount[...] | None, Amount[...]]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
-def declare_work(kernel: Kernel[...], *, flops: Amount = 0, nbytes: Amount | None = None) -> None:
+def declare_work(kernel: Kernel[P], *, flops: Amount[P] = 0, nbytes: Amount[P] | None = None) -> None:
     """Say how much a launch of a kernel computes and moves, which only its author knows.
 
     ``weft profile`` then tells how near to the device's limits a launch comes. Without it a launch is taken
@@ -48,5 +51,5 @@ def work_of(
     return _amount(nbytes, args, named) if nbytes is not None else None, _amount(flops, args, named)
 
 
-def _amount(amount: Amount, args: tuple[object, ...], named: Mapping[str, Any]) -> float:
+def _amount(amount: Amount[...], args: tuple[object, ...], named: Mapping[str, Any]) -> float:
     return amount(*args, **named) if callable(amount) else amount

@@ -55,26 +55,26 @@ class ForeignArray:
         hold: bool = True,
         read_only: str = "",
     ) -> None:
-        self.owner = owner
+        self.owner: object = owner
         """What keeps the memory alive."""
-        self.address = address
-        self.dtype = dtype
-        self.shape = shape
+        self.address: int = address
+        self.dtype: DType = dtype
+        self.shape: tuple[int, ...] = shape
         self.strides, self.size = _compact(shape, strides)
-        self.nbytes = self.size * dtype.itemsize
-        self.made_by = made_by
+        self.nbytes: int = self.size * dtype.itemsize
+        self.made_by: str = made_by
         """How a message names the array's type."""
-        self.advice = advice
-        self.api = api
+        self.advice: Advice = advice
+        self.api: str | None = api
         """The API whose memory it is; None for memory of the host."""
         self.device_id = device_id
         """The device's number; None where only its driver knows."""
-        self.stream = stream
+        self.stream: int | None = stream
         """The driver's handle of the stream on which the library uses the array now."""
-        self.stream_owner = stream_owner
-        self.hold = hold
+        self.stream_owner: object = stream_owner
+        self.hold: bool = hold
         """Whether the library may reuse the memory while queued work still uses it."""
-        self.read_only = read_only
+        self.read_only: str = read_only
         """Where nobody may write to it: what to do instead."""
 
     def __len__(self) -> int:

@@ -117,11 +117,13 @@ class ClusterDimensions:
         return self._along("z")
 
 
-cluster_idx = ClusterDimensions("clusterid", "cluster_idx", lambda block, size: block // size)
+cluster_idx: ClusterDimensions = ClusterDimensions(
+    "clusterid", "cluster_idx", lambda block, size: block // size
+)
 """The cluster's place in the grid, counted in clusters: ``x``, ``y`` and ``z``."""
-cluster_dim = ClusterDimensions("cluster.nctaid", "cluster_dim")
+cluster_dim: ClusterDimensions = ClusterDimensions("cluster.nctaid", "cluster_dim")
 """How many blocks a cluster has, along ``x``, ``y`` and ``z``."""
-block_id_in_cluster = ClusterDimensions(
+block_id_in_cluster: ClusterDimensions = ClusterDimensions(
     "cluster.ctaid", "block_id_in_cluster", lambda block, size: block % size
 )
 """The block's place in its cluster: ``x``, ``y`` and ``z``, each from 0 to below ``cluster_dim``."""

@@ -110,15 +110,15 @@ def launch_bounds(threads: int, blocks: int = 0) -> None:
     note_bounds(threads, blocks)
 
 
-thread_idx = Dimensions("thread_id")
+thread_idx: Dimensions = Dimensions("thread_id")
 """The thread's place in its block: ``x``, ``y`` and ``z``, each an Int from 0 to below ``block_dim``."""
-block_idx = Dimensions("block_id")
+block_idx: Dimensions = Dimensions("block_id")
 """The block's place in the grid: ``x``, ``y`` and ``z``, each an Int from 0 to below ``grid_dim``."""
-block_dim = Dimensions("block_dim")
+block_dim: Dimensions = Dimensions("block_dim")
 """How many threads a block has, along ``x``, ``y`` and ``z``."""
-grid_dim = Dimensions("grid_dim")
+grid_dim: Dimensions = Dimensions("grid_dim")
 """How many blocks the grid has, along ``x``, ``y`` and ``z``."""
-global_idx = GlobalIndex()
+global_idx: GlobalIndex = GlobalIndex()
 """``block_idx * block_dim + thread_idx``, along ``x``, ``y`` and ``z``.
 
 In a launch ``over=`` a range it is the element: ``x`` along the last extent, ``y`` along the one before,

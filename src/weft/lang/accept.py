@@ -52,7 +52,7 @@ class Mismatch(Exception):
         super().__init__(f"found {found}, allowed is {allowed}")
         self.found = found
         self.allowed = allowed
-        self.hint = (
+        self.hint: str = (
             f"pass {copied}, which then has what is written{', ' * bool(hint)}{hint}" if copied else hint
         )
         self.annotation = annotation

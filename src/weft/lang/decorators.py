@@ -46,7 +46,7 @@ class Compiled(Spelt):
     def __init__(self, definition: Definition, bound: dict[str, Any]) -> None:
         self.definition = definition
         self.bound = bound
-        self.__name__ = definition.name
+        self.__name__: str = definition.name
         self.__qualname__ = definition.qualname
         self.__doc__ = definition.doc
         self.__module__ = definition.module

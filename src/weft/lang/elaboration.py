@@ -125,7 +125,7 @@ class Elaboration(Builder):
         """What may be done with the floats of the code at hand, in MLIR's words."""
         self.element: tuple[Int, Int, Int] | None = None
         """The element's index, in the body of a launch over a range."""
-        self.marks = 0
+        self.marks: int = 0
         self.met: dict[object, DType] = {}
         """By the mark of a number whose type is not settled, the type that it has met."""
         self.stored: dict[object, DType] = {}
@@ -137,7 +137,7 @@ class Elaboration(Builder):
         """What reductions gave, and the region of each."""
         self.changes_items = False
         """Whether the function assigns elements of what its own variables hold."""
-        self.members = Members()
+        self.members: Members = Members()
         self.entering = False
         """Whether the parameters of a function are made."""
         self.literals: list[object] = []

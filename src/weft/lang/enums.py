@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I32
@@ -45,8 +45,8 @@ class EnumValue:
     __slots__ = ("cls", "place")
 
     def __init__(self, cls: type[Enum], place: Number) -> None:
-        self.cls = cls
-        self.place = place
+        self.cls: type[Enum] = cls
+        self.place: Number = place
 
     if not TYPE_CHECKING:
 
@@ -94,7 +94,7 @@ class EnumValue:
         same = self == other
         if not isinstance(same, Number):
             return not same
-        other_way = ~same
+        other_way: Any = ~cast("Any", same)
         if isinstance(same.value, Value):
             current().members.inverted(same.value, value_of(other_way, current()))
         return other_way

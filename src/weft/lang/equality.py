@@ -29,7 +29,7 @@ def compare_fields(cls: type[Any], fields: tuple[str, ...]) -> None:
         same: Any = self.__eq__(other)
         if same is NotImplemented or not isinstance(same, Number):
             return same if same is NotImplemented else not same
-        return same == 0 if same.dtype.kind != "bool" else ~same
+        return same == 0 if same.dtype.kind != "bool" else ~cast("Any", same)
 
     own = set(vars(cls))
     if "__eq__" not in own:

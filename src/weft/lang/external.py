@@ -120,8 +120,8 @@ class _Callee(Generic[R]):
     __slots__ = ("name", "result")
 
     def __init__(self, name: str, result: Any) -> None:
-        self.name = name
-        self.result = result
+        self.name: str = name
+        self.result: Any = result
 
     def __call__(self, *args: Any, effects: Effects = "all") -> R:
         """Call the function; ``effects`` says what it does beside returning, as for ``llvm_intrinsic``."""
@@ -168,7 +168,7 @@ class _ExternalCall:
         return _Callee(name, result)
 
 
-external_call = _ExternalCall()
+external_call: _ExternalCall = _ExternalCall()
 
 
 def _is_there(name: str) -> bool:
@@ -221,11 +221,11 @@ class FunctionPointer(Generic[P, R]):
     """
 
     __slots__ = ("spec", "value")
-    __weft_element__ = staticmethod(element_type)
+    __weft_element__: Any = staticmethod(element_type)
 
     def __init__(self, value: Value, spec: FunctionSpec) -> None:
-        self.value = value
-        self.spec = spec
+        self.value: Value = value
+        self.spec: FunctionSpec = spec
 
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...

@@ -159,7 +159,7 @@ class InlineArray:
             raise Mismatch(f"{len(value)} values", a_(kind.__name__))
         return accept_parts(kind, [of] * count, list(value))
 
-    __weft_element__ = staticmethod(element_type)
+    __weft_element__: Any = staticmethod(element_type)
 
     def __len__(self) -> int:
         return len(self._values)
@@ -238,7 +238,7 @@ class InlineArray:
             return NotImplemented
         return equal_values(self, other, type(self).__name__)
 
-    __hash__ = object.__hash__
+    __hash__: Any = object.__hash__
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self._items))})"

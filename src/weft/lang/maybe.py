@@ -29,8 +29,8 @@ class Maybe:
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __init__(self, there: Any, held: Any) -> None:
-        self.weft_there = there
-        self.weft_held = held
+        self.weft_there: Any = there
+        self.weft_held: Any = held
 
     def known(self) -> bool | None:
         """Whether there is a value, as far as the tests behind which this stands say so."""

@@ -219,14 +219,16 @@ class Number(Conversions, AsPython):
     def __abs__(self) -> Self:
         return self._unary(arith.absolute, abs)
 
-    def __invert__(self) -> Self:
-        if self.dtype.is_float:
-            refuse(
-                "operator",
-                f"`~` takes integers and Bool, not {a_(type(self).__name__)}",
-                hint=f"convert it: ~Int({VALUE}), or read its bits by {VALUE}.bitcast(...)",
-            )
-        return self ^ (True if self.dtype.kind == "bool" else wrap(self.dtype, -1))
+    if not TYPE_CHECKING:  # `scalars.pyi` says which numbers have it
+
+        def __invert__(self):
+            if self.dtype.is_float:
+                refuse(
+                    "operator",
+                    f"`~` takes integers and Bool, not {a_(type(self).__name__)}",
+                    hint=f"convert it: ~Int({VALUE}), or read its bits by {VALUE}.bitcast(...)",
+                )
+            return self ^ (True if self.dtype.kind == "bool" else wrap(self.dtype, -1))
 
     def _unary(self, emit: Callable[[Elaboration, DType, Value], Value], fold: Callable[[Any], Any]) -> Self:
         _check_computes("-" if fold is operator.neg else "abs", type(self))

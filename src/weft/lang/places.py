@@ -148,10 +148,10 @@ class Place:
     __slots__ = ("address", "alignment", "dtype", "space")
 
     def __init__(self, address: Value, dtype: DType, space: int, alignment: int) -> None:
-        self.address = address
-        self.dtype = dtype
-        self.space = space
-        self.alignment = alignment
+        self.address: Value = address
+        self.dtype: DType = dtype
+        self.space: int = space
+        self.alignment: int = alignment
 
     def attribute(self, name: str) -> Any:
         """The place of a field; of another attribute, such as a method, what the value here has."""

@@ -70,7 +70,7 @@ class Pointer(Generic[T]):
     """
 
     __slots__ = ("__weft_count__", "dtype", "space", "value")
-    __weft_element__ = staticmethod(element_type)
+    __weft_element__: Any = staticmethod(element_type)
     if TYPE_CHECKING:  # a struct's field takes what a parameter takes
 
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
@@ -175,7 +175,7 @@ class Pointer(Generic[T]):
     def __ge__(self, other: Pointer[T]) -> Bool:
         return self._compare(">=", "uge", other)
 
-    __hash__ = object.__hash__
+    __hash__: Any = object.__hash__
 
     def __weft_address__(self) -> Value:
         return current().value("llvm.ptrtoint", (self.value,), I64)

@@ -89,7 +89,7 @@ class Formatted:
     __slots__ = ("number",)
 
     def __init__(self, number: Number) -> None:
-        self.number = number
+        self.number: Number = number
 
     def __format__(self, spec: str) -> str:
         return format_number(self.number, spec)

@@ -39,7 +39,7 @@ class Held:
     __slots__ = ("items", "key", "of")
 
     def __init__(self, of: Any) -> None:
-        self.of = of
+        self.of: Any = of
         self.items = _items(of)
         self.key: tuple[object, ...] | None = None if self.items is not None else told_apart(of)
 
@@ -108,7 +108,7 @@ class Reads:
         self._seen: set[object] = set()
         self._columns: tuple[tuple[Any, ...], ...] | None = None
         """What ``hold`` compares, column by column; None where that has changed."""
-        self.whole = False
+        self.whole: bool = False
         """Whether what the parameters of the compiled function depend on is among it."""
         self.proved: set[object] = set()
         """What was found out of these parameters, and holds where this does."""

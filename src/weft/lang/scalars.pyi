@@ -2,8 +2,8 @@
 
 Python's types know no conversions, except of what a protocol describes. So each number is a protocol
 here, of the attribute that all objects have, each with its own type: ``__class__``, which lists what is
-taken. What a number can do comes from a base that is no protocol. ``__class_getitem__`` tells kinds apart
-for ``isinstance``: whether classes overlap is asked by names of members, and assignments skip that one. A
+taken. What a number can do comes from a base that is no protocol. ``isinstance`` asks by names of members
+whether classes overlap: integers alone have ``~``, floats ``__class_getitem__``, which assignments skip. A
 protocol cannot be called, but a class that is read off a field of type ``type[...]`` can: the names are of
 such.
 """
@@ -12,7 +12,7 @@ such.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -86,7 +86,8 @@ _ForBFloat16 = _Exact | IsFloat8_e4m3fn | IsFloat8_e5m2 | IsBFloat16
 _ForFloat32 = _ForFloat16 | IsBFloat16 | IsFloat32
 """What of weft's numbers each takes without a conversion that is written; ``promote`` has the rule."""
 
-class AnyBool(number.Number): ...
+class AnyBool(number.Number):
+    def __invert__(self) -> Bool: ...
 
 class _Protocols:
     @runtime_checkable
@@ -98,19 +99,17 @@ class _Protocols:
     class Integer(Number, Protocol):
         @property
         def __class__(self) -> type[_Integral | IsInteger]: ...
-        def __class_getitem__(cls, item: IsInteger) -> IsInteger: ...
+        def __invert__(self) -> Self: ...
 
     @runtime_checkable
     class SignedInteger(Integer, Protocol):
         @property
         def __class__(self) -> type[_Integral | IsSigned]: ...
-        def __class_getitem__(cls, item: IsSigned) -> IsSigned: ...
 
     @runtime_checkable
     class UnsignedInteger(Integer, Protocol):
         @property
         def __class__(self) -> type[_Integral | IsUnsigned]: ...
-        def __class_getitem__(cls, item: IsUnsigned) -> IsUnsigned: ...
 
     @runtime_checkable
     class Floating(Number, Protocol):

@@ -161,7 +161,9 @@ class SoA(Generic[T]):
         kind = as_dtype(cast("Any", dtype))
         if not isinstance(kind, ElementType) or not kind.laid.fields:
             refuse("element", f"SoA takes a @struct, and {kind} has no fields", hint="make a buffer of it")
-        self.context, self.dtype, self.size = context, cast("DType", kind), size
+        self.context: Any = context
+        self.dtype: DType = kind
+        self.size: int = size
         self.arrays: Mapping[str, Any] = {
             path: context.enqueue_create_buffer(part, size) for path, part in _arrays(kind)
         }

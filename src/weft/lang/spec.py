@@ -167,7 +167,7 @@ class StaticSpec:
     __slots__ = ("_key", "value")
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self.value: Any = value
         self._key: tuple[object, ...] | None = None
 
     @property

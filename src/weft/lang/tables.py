@@ -59,8 +59,8 @@ class Rows(Entry):
         self, address: Value, dtype: DType, space: int, shape: tuple[int, ...], mark: object
     ) -> None:
         super().__init__(address, dtype, space, dtype.alignment)
-        self.shape = shape
-        self.mark = mark
+        self.shape: tuple[int, ...] = shape
+        self.mark: object = mark
 
     def item(self, index: Any) -> Any:
         """A row, or in the last dimension the place of an element; of a literal its value."""
@@ -102,8 +102,8 @@ class Record(Entry):
     __slots__ = ("held", "index")
 
     def __init__(self, held: Any, index: Any) -> None:
-        self.held = held
-        self.index = index
+        self.held: Any = held
+        self.index: Any = index
 
     def item(self, index: Any) -> Any:
         """A field, by its name."""

@@ -35,7 +35,7 @@ class RunTimeText:
     __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text: str = text
 
     def __add__(self, other: object) -> RunTimeText:
         return RunTimeText(self.text + self._text_of(other))

@@ -64,7 +64,7 @@ class Identity:
     __slots__ = ("value",)
 
     def __init__(self, value: object) -> None:
-        self.value = value
+        self.value: object = value
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Identity) and other.value is self.value

@@ -24,7 +24,7 @@ class Closed:
     __slots__ = ("function",)
 
     def __init__(self, function: str) -> None:
-        self.function = function
+        self.function: str = function
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Closed) and other.function == self.function

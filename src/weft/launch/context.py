@@ -131,7 +131,7 @@ class DeviceContext(MakesTiles, BaseContext):
         HostBuffer([2.0, 4.0, 6.0])
     """
 
-    load_object = staticmethod(_load_object)
+    load_object: Any = staticmethod(_load_object)
     _prepared = staticmethod(prepared)
 
     def __init__(
@@ -149,13 +149,13 @@ class DeviceContext(MakesTiles, BaseContext):
         """What kernels are checked for, by words."""
         with scheduled(schedule) as seed:
             super().__init__(device_id, api=api, threads=threads)
-        self.schedule = schedule_of(self.info, schedule, seed)
+        self.schedule: int | None = schedule_of(self.info, schedule, seed)
         """The seed of the order of blocks and threads, where there is one."""
         backward = self.schedule is not None and self.schedule % 2 == 1
         steps = debugged(self.info, debug)
         self._opt_level = level_of(opt_level)
         self._always = CompileOptions(checked=self.checked, backward=backward, debug=steps)[2:6]
-        self.notes_writes = "races" in self.checked
+        self.notes_writes: bool = "races" in self.checked
         self._as_usual = not self.checked and self.schedule is None
         self._loaded: Variants[Loaded] = Variants()
         self._extents = Placements(self.info)

@@ -107,9 +107,9 @@ class TMATensorTile(Generic[T]):
     def __init__(self, tensor: Any, box: tuple[int, ...], swizzle: TensorMapSwizzle, descriptor: Any) -> None:
         self.tensor: LayoutTensor[T] = tensor
         """All of it."""
-        self.box = box
+        self.box: tuple[int, ...] = box
         """The extents of a tile."""
-        self.swizzle = swizzle
+        self.swizzle: TensorMapSwizzle = swizzle
         """How it lies in shared memory."""
         self.descriptor: Any = descriptor
         """What the hardware is told of it: a buffer on the host, a pointer in a kernel."""

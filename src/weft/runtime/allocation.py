@@ -28,11 +28,11 @@ class Allocation:
     __slots__ = ("__weakref__", "address", "device", "nbytes")
 
     def __init__(self, device: Device, nbytes: int, *, host: bool = False) -> None:
-        self.device = device
-        self.nbytes = nbytes
+        self.device: Device = device
+        self.nbytes: int = nbytes
         take, give_back = (device.host_alloc, device.host_free) if host else (device.alloc, device.free)
         try:
-            self.address = take(max(1, nbytes))
+            self.address: int = take(max(1, nbytes))
         except OutOfMemory as error:
             free = "" if error.free is None else f"; {readable_bytes(error.free)} are free"
             place = "host memory" if host else f"memory on {device.info.name}"

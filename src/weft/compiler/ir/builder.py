@@ -20,9 +20,9 @@ class Builder:
 
     def __init__(self) -> None:
         self.function: Function | None = None
-        self.region = Region()
+        self.region: Region = Region()
         self.loc: Loc = (0, 0)
-        self.live = True
+        self.live: bool = True
 
     def emit(
         self,

@@ -30,9 +30,9 @@ class Value:
     __slots__ = ("name", "owner", "type")
 
     def __init__(self, type: Type, owner: Op | Region | None = None, name: str = "") -> None:
-        self.type = type
-        self.owner = owner
-        self.name = name
+        self.type: Type = type
+        self.owner: Op | Region | None = owner
+        self.name: str = name
 
     def __repr__(self) -> str:
         return f"<{self.name or 'value'}: {self.type}>"
@@ -44,8 +44,8 @@ class Region:
     __slots__ = ("args", "ops")
 
     def __init__(self, args: list[Value] | None = None, ops: list[Op] | None = None) -> None:
-        self.args = args if args is not None else []
-        self.ops = ops if ops is not None else []
+        self.args: list[Value] = args if args is not None else []
+        self.ops: list[Op] = ops if ops is not None else []
 
     def alike(self, mapping: dict[Value, Value]) -> Region:
         """An empty region with arguments as these, to which they are mapped."""
@@ -119,13 +119,13 @@ class Op:
         result_types: tuple[Type, ...],
         loc: Loc,
     ) -> None:
-        self.spec = spec
-        self.name = spec.name  # as MLIR spells it: what passes ask for most
-        self.operands = operands
-        self.attrs = attrs
-        self.regions = regions
-        self.loc = loc
-        self.results = tuple([Value(t, self) for t in result_types])
+        self.spec: OpSpec = spec
+        self.name: str = spec.name  # as MLIR spells it: what passes ask for most
+        self.operands: tuple[Value, ...] = operands
+        self.attrs: Mapping[str, Attribute] = attrs
+        self.regions: tuple[Region, ...] = regions
+        self.loc: Loc = loc
+        self.results: tuple[Value, ...] = tuple([Value(t, self) for t in result_types])
 
     @property
     def result(self) -> Value:

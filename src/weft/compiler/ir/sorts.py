@@ -38,7 +38,7 @@ class OpSignature:
         declared = [(name, sort or "any") for name, _, sort in (w.partition(":") for w in operands.split())]
         self._variadic = bool(declared) and declared[-1][0].startswith("*")
         self._variadic_results = results == "*"
-        self.names = tuple(name for name, _ in declared)
+        self.names: tuple[str, ...] = tuple(name for name, _ in declared)
         self._operands = declared[:-1] if self._variadic else declared
         self._results = [] if self._variadic_results else results.split()
         self._rule = rule
@@ -137,7 +137,7 @@ class RegionSort:
     def __init__(self, declared: str) -> None:
         head, _, self.end = declared.partition("!")
         self.name, _, argument = head.partition("(")
-        self.argument = argument.removesuffix(")")
+        self.argument: str = argument.removesuffix(")")
 
 
 def region_sorts(declared: str) -> tuple[RegionSort, ...]:

@@ -34,9 +34,9 @@ class Type:
     __slots__ = ("bits", "llvm", "mlir")
 
     def __init__(self, mlir: str, llvm: str, bits: int) -> None:
-        self.mlir = mlir
-        self.llvm = llvm
-        self.bits = bits
+        self.mlir: str = mlir
+        self.llvm: str = llvm
+        self.bits: int = bits
 
     def __repr__(self) -> str:
         return self.mlir
@@ -78,7 +78,7 @@ class PointerType(Type):
     def __init__(self, space: AddressSpace) -> None:
         tail = f"<{space:d}>" if space else ""
         super().__init__(f"!llvm.ptr{tail}", "", 64)
-        self.space = space
+        self.space: AddressSpace = space
 
 
 class VectorType(Type):

@@ -87,8 +87,8 @@ class Definition:
         qualname: str = "",
         doc: str | None = None,
     ) -> None:
-        self.name = body.name
-        self.qualname = qualname or body.name
+        self.name: str = body.name
+        self.qualname: str = qualname or body.name
         self.module: str = scope.globals.get("__name__", "")
         self.doc = doc
         self._body = body

@@ -18,7 +18,7 @@ class InPlace:
     __weft_changed__ = True
 
     def __init__(self, tensor: Any) -> None:
-        self.tensor = tensor
+        self.tensor: Any = tensor
 
 
 def _changing(function: Callable[[Any, Any], Any]) -> Callable[[InPlace, Any], InPlace]:

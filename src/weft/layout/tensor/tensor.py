@@ -171,7 +171,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         message = f"`==` cannot compare a LayoutTensor with {kind_of(other)}"
         refuse("operand", message, "compare element by element: t[i, j] == u[i, j]")
 
-    __hash__ = object.__hash__
+    __hash__: Any = object.__hash__
 
     # -- the compiler's side --------------------------------------------------------------------
     def __weft_spec__(self) -> Spec:
