@@ -19,15 +19,21 @@ from weft import (
     Int8,
     Int16,
     Int32,
+    Pointer,
     UInt,
     UInt8,
     UInt16,
     UInt32,
     func,
+    kernel,
+    struct,
 )
 from weft.abi.formats import wrap
+from weft.compile import compile_info
 from weft.dtype import DType
 from weft.lang.number import number_class
+from weft.math import clamp, fma
+from weft.math import max as greatest
 
 FLOATS: list[Any] = [Float16, BFloat16, Float32, Float64]
 INTS: list[Any] = [Int8, Int16, Int32, Int, UInt8, UInt16, UInt32, UInt]
@@ -178,6 +184,32 @@ def not_infinite(x: Float16) -> Any:
     return x + 65519.9, x + math.inf, x * 1e-9, Float16(1e39)
 
 
+@func
+def largest(x: UInt8) -> Any:
+    return greatest(x, 300)
+
+
+@func
+def clamped(x: Int32) -> Any:
+    return clamp(x, 0, 3_000_000_000)
+
+
+@func
+def fused(x: Float16) -> Any:
+    return fma(x, 70_000, 1)
+
+
+@kernel
+def at_run_time(x: Pointer[UInt8]):
+    x[0] = largest(x[0])
+
+
+@struct
+class Held:
+    x: UInt8
+    y: Float16
+
+
 def test_annotated_assignment() -> None:
     assert annotated(0.0) == (0.1, float(np.float32(0.1)), -64)
 
@@ -191,6 +223,18 @@ def test_literals_must_fit() -> None:
         infinite_whole(0)
     with pytest.raises(CompileError, match="an integer of 1329 bits is beyond Float64"):
         endless(0)
+    for function, text in (
+        (largest, "300 does not fit UInt8"),
+        (clamped, "3000000000 does not fit Int32"),
+        (fused, "70000 is beyond Float16"),
+    ):
+        with pytest.raises(CompileError, match=text):
+            function(1)
+    with pytest.raises(CompileError, match="300 does not fit UInt8"):
+        compile_info(at_run_time, target="sm_90")
+    for values, text in (((300, 1), "300 does not fit UInt8"), ((1, 70000), "70000 is beyond Float16")):
+        with pytest.raises(CompileError, match=text):  # on the host as in a kernel
+            Held(*values)
     assert not_infinite(0) == (65504.0, math.inf, 0.0, math.inf)
 
 

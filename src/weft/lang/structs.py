@@ -20,6 +20,8 @@ from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.number import Number, to_type
 from weft.lang.products import class_of, note_made, part_names, refuse_change, remade
+from weft.lang.promote import fits
+from weft.lang.python_number import python_number
 from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
 
 T = TypeVar("T")
@@ -108,6 +110,8 @@ def converted(owner: type[Any], name: str, annotation: Any, value: Any) -> Any:
         if type(value) is cls or cls is Number:
             return value
         if maybe_current() is None:
+            if isinstance(literal := python_number(value), (bool, int, float)):
+                fits(literal, cls)
             return cls(value)
         return cls.of(to_type(value, cls, current(), held))
     if hasattr(annotation, "__weft_given__"):

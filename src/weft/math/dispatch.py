@@ -11,6 +11,8 @@ from weft.dtype import DType
 from weft.lang import no_contraction
 from weft.lang.elaboration import note_result
 from weft.lang.number import Number, unify
+from weft.lang.promote import fits
+from weft.lang.python_number import python_number
 
 
 def is_plain(*args: object) -> bool:
@@ -33,6 +35,9 @@ def meet(name: str, *args: Any) -> tuple[Number, ...]:
     for a in args:
         cls, weak = unify(name, kind, a)
         kind = cls.of(kind.value, weak)
+    for a in args:
+        if not isinstance(a, Number):
+            fits(cast("float", python_number(a)), cast("type[Number]", type(kind)))
     numbers: list[Number] = [a if type(a) is type(kind) else type(kind)(a) for a in args]
     return tuple([n if n.weak is kind.weak else type(n).of(n.value, kind.weak) for n in numbers])
 
