@@ -245,7 +245,7 @@ def test_what_does_not_fit_is_refused() -> None:
         ((q, q, q[:, :, :3]), r"v is of shape \(2, 4, 3, 8\)"),
         ((q, q[:1], q[:1]), r"k is of shape \(1, 4, 5, 8\)"),
         ((q[0], q[0], q[0]), r"q is of shape \(4, 5, 8\)"),
-        ((q.astype(np.int32),) * 3, "which is not floating"),
+        ((q.astype(np.int32),) * 3, "which is no float"),
         ((np.zeros((1, 1, 1, 300), np.float32),) * 3, "300 features"),
     ]:
         with pytest.raises(LaunchError, match=message):

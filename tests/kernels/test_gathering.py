@@ -70,7 +70,7 @@ def test_integers_and_short_floats_are_added(device: DeviceContext) -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     x, i = np.zeros((3, 4), np.float32), np.array([0, 1])
-    with pytest.raises(LaunchError, match="indices is of Float32, which is not integer"):
+    with pytest.raises(LaunchError, match="indices is of Float32, which is no integer"):
         take(x, x)
     with pytest.raises(LaunchError, match="values is of shape \\(3, 4\\), and that of x with a place"):
         put(x, i, np.ones((3, 4), np.float32))

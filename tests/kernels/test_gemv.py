@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
-from weft import LaunchError
+from weft import DeviceError, LaunchError
 from weft.gpu.host import DeviceContext
 from weft.kernels import gemv, gemv_int4, gemv_int8, pack_int4, unpack_int4
 from weft.kernels.int4_digits import by_digits, shape_of
@@ -128,3 +128,5 @@ def test_what_is_refused() -> None:
         gemv_int4(packed, np.ones((2, 3), np.float32), x)
     with pytest.raises(LaunchError, match="q is of 3 columns"):
         pack_int4(np.zeros((2, 3), np.uint8))
+    with pytest.raises(DeviceError, match="4 bits hold 0 to 15"):
+        pack_int4(np.uint8([[3, 16]]))

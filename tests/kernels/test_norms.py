@@ -58,7 +58,7 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     x = np.zeros((4, 6), np.float32)
     with pytest.raises(LaunchError, match="weight is of shape \\(4,\\), and along the axis x has \\(6,\\)"):
         layer_norm(x, np.zeros(4, np.float32))
-    with pytest.raises(LaunchError, match="x is of Int, which is not floating"):
+    with pytest.raises(LaunchError, match="x is of Int, which is no float"):
         rms_norm(np.arange(4))
     with pytest.raises(LaunchError, match="total is memory that weight has too"):
         layer_norm(x, x[0], total=x)

@@ -59,7 +59,7 @@ def test_arguments_that_are_no_arrays_are_refused() -> None:
     with pytest.raises(LaunchError, match="softmax: x is a list") as caught:
         softmax([1.0, 2.0])
     assert "help: make an array of it: np.array" in str(caught.value)
-    with pytest.raises(LaunchError, match="x is of Int, which is not floating"):
+    with pytest.raises(LaunchError, match="x is of Int, which is no float"):
         softmax(np.arange(3))
     with pytest.raises(LaunchError, match="axis is 1, and x has 1 axis\n"):
         softmax(X[0], 1)

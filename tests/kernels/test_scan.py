@@ -59,6 +59,11 @@ def test_the_tiles_of_a_gpu_run_on_a_cpu_too(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_array_equal(result, before(expected, 1, 7))
 
 
+def test_a_start_that_does_not_fit() -> None:
+    with pytest.raises(LaunchError, match="init takes 0 to 255, which UInt8 holds, not 300"):
+        scan(np.zeros(3, np.uint8), "add", init=300)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_the_order_of_operands_is_kept(device: DeviceContext, axis: int) -> None:
     """Maps of bytes, x -> a * x + b, joined one after the other: this does not commute."""

@@ -130,7 +130,7 @@ def scan(
         message = "an exclusive scan begins with init, which is not given"
         raise LaunchError.here("argument-type", message, "give init=, 0 for sums")
     kind = kind_of(dst)
-    first, func = _first("init", init, kind), steady(func)
+    first, func = first_of("init", init, kind), steady(func)
     with RunsOn(context, src, dst, func) as place:
         _scan(place, func, flat(src), flat(dst), kind, n, first, exclusive)
 
@@ -153,7 +153,7 @@ def _scan(
 def _reduce(
     name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: Any, context: DeviceContext | None
 ) -> Any:
-    first, func, src = _first("init", init, kind), steady(func), steady(src)
+    first, func, src = first_of("init", init, kind), steady(func), steady(src)
     if not n and first is None:
         message = f"{name} has no element, and no init"
         raise LaunchError.here("argument-type", message, "give init=, which is the result then")
@@ -201,7 +201,7 @@ def _accumulates(src: Any, init: Any, out: Any) -> Any:
     return kind_of(src)
 
 
-def _first(name: str, init: Any, kind: Any) -> Any:
+def first_of(name: str, init: Any, kind: Any) -> Any:
     """``init`` as what accumulates; None without it.
 
     Raises:

@@ -155,7 +155,7 @@ class Operand:
                 self.refuse(f"of {type_name(self.dtype)}, not of {type_name(kinds)}", hint)
         elif self.dtype.kind not in KINDS[kinds]:
             hint = f"convert it to {'Float32' if kinds != 'integer' else 'Int64'}, say"
-            self.refuse(f"of {type_name(self.dtype)}, which is not {kinds}", hint)
+            self.refuse(f"of {type_name(self.dtype)}, which is no {kinds.replace('ing', '')}", hint)
         return self
 
     def shaped(self, shape: Shape, why: str) -> Operand:

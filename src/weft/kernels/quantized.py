@@ -58,7 +58,9 @@ def pack(q: Pointer[UInt8], packed: Pointer[UInt8], count: Int):
     """Two numbers to a byte."""
     i = global_idx.x
     if i < count:
-        packed[i] = q[2 * i] & 15 | q[2 * i + 1] << 4
+        low, high = q[2 * i], q[2 * i + 1]
+        assert (low | high) < 16, "4 bits hold 0 to 15"
+        packed[i] = low | high << 4
 
 
 @kernel
@@ -81,6 +83,7 @@ def pack_int4(q: A, *, out: Any = None) -> A:
 
     Raises:
         LaunchError: an argument is wrong.
+        DeviceError: a number is above 15; it is raised where the program waits for the device next.
 
     Example:
         >>> import numpy as np

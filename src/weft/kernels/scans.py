@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar, cast
 
 from weft.algorithm.lookback import WHOLE, clear, counter, peek, post, posts_of, words
+from weft.algorithm.reduction import first_of
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.gpu import block_idx, global_idx, warp
@@ -232,7 +233,7 @@ def scan(
         out: where the result goes: of the shape and type of ``x``, which it may be.
 
     Raises:
-        LaunchError: an argument is wrong, or ``exclusive`` is without ``init``.
+        LaunchError: an argument is wrong, ``init`` does not fit, or ``exclusive`` is without it.
 
     Example:
         >>> import numpy as np
@@ -263,7 +264,7 @@ def _scan(
     target = op.result(source.shape, dtype, out, same=[source])
     kind: Any = number_class(dtype if dtype.bits >= 32 or dtype.kind in ("int", "uint") else wide)
     if source.size:
-        first = None if init is None else kind(init)
+        first = first_of("init", init, kind)
         named = {"function": function, "kind": kind, "exclusive": exclusive}
         _launch(op, source, target, along, first, named)
     return op.give(target)
