@@ -152,7 +152,9 @@ def test_assigning_on_the_host_converts() -> None:
     c.step = 0.1
     assert type(c.step) is Float32
     assert c.step == Float32(0.1)
-    c.n = 3.0
+    with pytest.raises(CompileError, match=r"the float 3\.0 is not an Int"):  # as in a kernel
+        c.n = 3.0
+    c.n = 3
     assert shown(c.bump()) == (4, 0.20000000298023224)
     with pytest.raises(CompileError, match="Count has no field `m`"):
         c.m = 3  # pyright: ignore[reportAttributeAccessIssue]
