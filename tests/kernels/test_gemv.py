@@ -129,4 +129,4 @@ def test_what_is_refused() -> None:
     with pytest.raises(LaunchError, match="q is of 3 columns"):
         pack_int4(np.zeros((2, 3), np.uint8))
     with pytest.raises(DeviceError, match="4 bits hold 0 to 15"):
-        pack_int4(np.uint8([[3, 16]]))
+        pack_int4(np.array([[3, 16]], np.uint8))
