@@ -180,7 +180,8 @@ class Device:
                     module.program(ctx, *given, **fixed)
                 else:
                     ctx.enqueue_function(module.program, *given, **launch, **fixed)
-                if "assert" in program.text:  # behind one that fails there is nothing to be launched
+                # behind an assertion that fails, a power's too, there is nothing to be launched
+                if "assert" in program.text or "**" in program.text:
                     ctx.synchronize()
                 if hasattr(module, "again"):
                     ctx.enqueue_function(module.again, *given, **launch, **fixed)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Int, Int32, PerformanceWarning, Pointer, UInt32, kernel
+from weft import Bool, Int, Int32, PerformanceWarning, Pointer, UInt32, func, kernel, math
 from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -56,6 +56,52 @@ def downwards(n: UInt32, first: Int, out: Pointer[Int]):
     out[global_idx.x] = i
 
 
+@func
+def at_most(x: Int32, y: Int32) -> Bool:
+    return x <= y
+
+
+@func
+def smaller(x: Int, y: Int) -> Int:
+    return x if x < y else y
+
+
+@kernel
+def asked_of_a_helper(a: Pointer[Int32], out: Pointer[Int32]):
+    i, v, limit = Int32(2), a[0], a[0] & 7
+    while i < limit and at_most(i, v):
+        v = a[i & 15]
+        i += 1
+    out[0] = i
+
+
+@kernel
+def by_a_minimum(a: Pointer[Int], out: Pointer[Int]):
+    i, v, limit = Int(0), a[0], a[0] & 7
+    while True:
+        if i >= limit:
+            break
+        if i != min(v, smaller(i, v)):
+            break
+        v = a[i & 15]
+        i += 1
+    out[0] = i
+
+
+@kernel
+def nothing_kept(n: Int, first: Int, out: Pointer[Int]):
+    """All rounds do nothing, and there were rounds without end."""
+    w = first
+    while True:
+        w += 1
+        if w > 7:
+            break
+        for i in range(n & 7):
+            if math.clamp(i, -9, i) >= w + i:
+                break
+    out[global_idx.x] = 5
+
+
 def _grown(n: int, v: int) -> int:
     i = 0
     while i < n & 15 and i <= v:
@@ -82,6 +128,7 @@ _LOOPS: dict[str, tuple[Any, Callable[[int, int], int], Any, int]] = {
     "guarded": (guarded, lambda n, v: _grown(n, v) if n & 15 > 1 else 0, np.int64, 3),
     "left": (left, _left, np.int32, 3),
     "left of one": (left, _left, np.int32, 1),
+    "nothing kept": (nothing_kept, lambda n, v: 5, np.int64, 3),
     "downwards": (downwards, _downwards, np.int64, -1),
 }
 
@@ -103,4 +150,21 @@ def test_both_limits_count(device: DeviceContext, name: str) -> None:
 @pytest.mark.parametrize("name", _LOOPS)
 def test_no_limit_is_asked_for_once_alone(name: str) -> None:
     program = _LOOPS[name][0]
+    assert "first_iter" not in str(compile_info(program, target="sm_90", emission_kind="llvm-opt"))
+
+
+@pytest.mark.parametrize("start", range(1, 8))
+@pytest.mark.parametrize(
+    ("program", "kind", "first"), [(asked_of_a_helper, "i4", 2), (by_a_minimum, "i8", 0)]
+)
+def test_limits_of_what_lies_in_memory(
+    device: DeviceContext, program: Any, kind: str, first: int, start: int
+) -> None:
+    numbers = np.array([start, *[20] * 15], kind)
+    out = np.zeros(1, kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PerformanceWarning)  # a GPU's array is copied
+        device.enqueue_function(program, numbers, out, grid_dim=1, block_dim=1)
+    device.synchronize()
+    assert out.tolist() == [max(start, first)]
     assert "first_iter" not in str(compile_info(program, target="sm_90", emission_kind="llvm-opt"))

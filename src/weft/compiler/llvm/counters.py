@@ -1,8 +1,9 @@
-"""Comparisons of what a loop counts with what it does not know ahead, which LLVM 22 is not to see through.
+"""Comparisons of what a loop counts, which LLVM 22 is not to see through where there is another way out.
 
 ``while i < n and i <= a[i]`` ran on past ``n``: of ``i <= a[i]`` LLVM knows that it holds for less than 2^63
 rounds, takes the counter behind so many for negative, and so for less than ``n``, which it then asks for in
-the first round alone (llvm-project issue 180870, mended after LLVM 22.1).
+the first round alone (llvm-project issue 180870, mended after LLVM 22.1). The other comparison may come from
+anywhere, a helper, a minimum, a tuple, so the limit is kept from LLVM as well.
 """
 
 from __future__ import annotations
@@ -13,18 +14,21 @@ from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import VectorType
 
 _LOOPS = ("weft.while", "weft.for")
-_LEAVES = ("weft.break", "weft.return", "weft.exit_thread", "weft.exit_block")
+_LEAVES = ("weft.return", "weft.exit_thread", "weft.exit_block")
 _SUMS = ("arith.addi", "arith.subi")
 _LINEAR = (*_SUMS, "arith.muli", "arith.shli", "arith.extsi", "arith.extui", "arith.trunci")
 _ORDERS = ("slt", "sle", "sgt", "sge")
 
 
 def hidden_counters(function: Function) -> set[tuple[Op, int]]:
-    """Comparisons, each with the operand of it, whose counter LLVM is not to know."""
+    """Comparisons, and loops over ranges, each with the operand of it whose counter LLVM is not to know.
+
+    Of a loop it is what is compared with the range's end, operand 1.
+    """
     return {
         found
         for loop in function.body.walk()
-        if loop.name in _LOOPS and _may_be_left(loop)
+        if loop.name in _LOOPS and _has_other_ways_out(loop)
         for found in _Loop(loop).compared()
     }
 
@@ -38,9 +42,20 @@ def _own(region: Region) -> Iterator[Op]:
                 yield from _own(inner)
 
 
-def _may_be_left(loop: Op) -> bool:
-    """Whether there is a way out besides a range's end."""
-    return loop.name == "weft.while" or any(op.name in _LEAVES for op in _own(loop.regions[0]))
+def _has_other_ways_out(loop: Op) -> bool:
+    """Whether there is a way out besides a range's end or one comparison."""
+    if loop.attrs.get("parallel") is True:  # its rounds are threads
+        return False
+    if loop.name == "weft.while" and _plain_condition(loop.regions[0]) is None:
+        return True
+    body = loop.regions[-1]
+    return any(op.name == "weft.break" for op in _own(body)) or any(op.name in _LEAVES for op in body.walk())
+
+
+def _plain_condition(region: Region) -> Op | None:
+    """The comparison that is all of a condition."""
+    owner = region.ops[-1].operands[0].owner
+    return owner if isinstance(owner, Op) and owner.name == "arith.cmpi" else None
 
 
 class _Loop:
@@ -60,7 +75,9 @@ class _Loop:
                     self.sets.setdefault(op.operands[0], []).append(op.operands[1])
 
     def compared(self) -> Iterator[tuple[Op, int]]:
-        """Its comparisons in question."""
+        """Its comparisons in question; those with a constant let LLVM write out short loops."""
+        if self.loop.name == "weft.for" and not _constant(self.loop.operands[1]):
+            yield self.loop, 1
         for region in self.loop.regions:
             for op in _own(region):
                 if op.name != "arith.cmpi" or op.attrs["predicate"] not in _ORDERS:
@@ -68,7 +85,7 @@ class _Loop:
                 if isinstance(op.operands[0].type, VectorType):
                     continue
                 for n, (one, other) in enumerate((op.operands, op.operands[::-1])):
-                    if self.counts(one, frozenset()) and self.varies(other):
+                    if self.counts(one, frozenset()) and not _constant(other):
                         yield op, n
 
     def counts(self, v: Value, asked: frozenset[Value]) -> bool:
@@ -83,13 +100,6 @@ class _Loop:
             return slot in asked or any(self.counts(g, asked | {slot}) for g in given)
         return v.owner.name in _LINEAR and any(self.counts(o, asked) for o in v.owner.operands)
 
-    def varies(self, v: Value) -> bool:
-        """Whether a value may be another in each round."""
-        if v not in self.inside:
-            return False
-        op = v.owner
-        if not isinstance(op, Op):
-            return True
-        if op.name == "weft.get":
-            return op.operands[0] in self.sets
-        return not op.spec.pure or any(self.varies(o) for o in op.operands)
+
+def _constant(v: Value) -> bool:
+    return isinstance(v.owner, Op) and v.owner.name == "arith.constant"

@@ -33,10 +33,13 @@ def _hidden(lw: Lowering, op: Op, n: int) -> str:
         wide = lw.new()
         lw.put(f"{wide} = sext {lw.typed(op.operands[n])} to i64")
         given = wide
-    if (op, n) not in lw.hidden:
-        return given
+    return _opaque(lw, "i64", given) if (op, n) in lw.hidden else given
+
+
+def _opaque(lw: Lowering, kind: str, given: str) -> str:
+    """A value of 32 or 64 bits behind assembly of no instruction: LLVM does not look into it."""
     name = lw.new()
-    lw.put(f'{name} = call i64 asm "", "={lw.target.registers.get("i64", "r")},0"(i64 {given})')
+    lw.put(f'{name} = call {kind} asm "", "={lw.target.registers.get(kind, "r")},0"({kind} {given})')
     return name
 
 
@@ -165,7 +168,8 @@ def _for(lw: Lowering, op: Op) -> None:
         lw.start(head)
     lw.put(f"{index} = phi {kind} [ {lw.ref(lower)}, %{before} ], [ {following}, %{latch} ]")
     if not near:
-        lw.put(f"br i1 {inside(index)}, label %{body}, label %{end}")
+        seen = _opaque(lw, kind, index) if (op, 1) in lw.hidden else index
+        lw.put(f"br i1 {inside(seen)}, label %{body}, label %{end}")
         lw.start(body)
     lw.names[op.regions[0].args[0]] = index
     loop = Loop(latch, end, thread=thread, few="few" in op.attrs)
