@@ -10,11 +10,15 @@ import pytest
 from weft import (
     Float16,
     Float32,
+    Float64,
     Int,
+    Int8,
+    Int16,
     Int32,
     PerformanceWarning,
     Pointer,
     UInt8,
+    UInt16,
     UInt32,
     UInt64,
     kernel,
@@ -135,3 +139,28 @@ def test_no_saturation_is_asked_for() -> None:
     assert "max.f16" not in text
     assert "max.NaN.f16" in text
     assert text.count("shr.s32 %weft") >= 2
+
+
+@kernel
+def in_16_bits(x: Float32, y: Float64, out: Pointer[Int]):
+    """Of such the assembler may compare a copy with half of another number (random program 270000041)."""
+    short, signed, tiny = UInt16(x), Int16(y), Int8(y)
+    out[0] = 1 if short < 2 else 0
+    out[1] = 1 if signed < 2 else 0
+    out[2] = 1 if tiny < 2 else 0
+
+
+@pytest.mark.parametrize("number", [-70000.0, -1.0, 0.5, 1.0, 2.0, 200.0, 70000.0, float("nan")])
+def test_a_float_in_16_bits_that_is_compared(device: DeviceContext, number: float) -> None:
+    out = np.zeros(3, np.int64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PerformanceWarning)  # a GPU's array is copied
+        device.enqueue_function(in_16_bits, number, number, out, grid_dim=1, block_dim=1)
+    device.synchronize()
+    assert out.tolist() == [int(not number >= 2.0)] * 3
+
+
+def test_floats_become_integers_of_32_bits_first() -> None:
+    text = str(compile_info(in_16_bits, target="sm_90"))
+    assert "cvt.rzi.u32.f32" in text
+    assert "16.f" not in text

@@ -19,6 +19,8 @@ Each rule was found by random programs whose results were compared with NumPy's,
   instructions, where floats' need the number too: the sign of -0.0 is lost.
 - ``selp.b64`` of two numbers by a comparison of their lower 32 bits is taken for the greater or lesser of
   those bits; the upper ones are any. Halves are selected one by one.
+- A conversion of a float to 16 bits (``F2I.U16``) is compared as 32, also where a copy of it has kept what
+  was in the upper half of its register.
 - What is at most 1, of nan 1, and then at least 0 becomes ``.SAT``, which is 0 of nan (``max(min(x, 1), 0)``,
   of Float16 too; the other order is right): ``targets/saturated.py``.
 
@@ -39,19 +41,29 @@ _SIZE = (
     "{{ .reg .b{0} %weft<2>; shr.s{0} %weft0, {{2}}, {1}; xor.b{0} %weft1, {{2}}, %weft0; "
     "sub.s{0} {{1}}, %weft1, %weft0; }}"
 )
-_INSTEAD = {
-    "neg.s16": _WIDENED.format("s", "neg.s32 %weft1, %weft1;"),
-    "abs.s16": _WIDENED.format("s", "abs.s32 %weft1, %weft1;"),
-    "neg.s32": "{ .reg .b32 %weft; add.s32 %weft, {2}, -1; not.b32 {1}, %weft; }",
-    "abs.s32": _SIZE.format(32, 31),
-    "abs.s64": _SIZE.format(64, 63),
-} | {
-    f"{op}.{sign}16": _WIDENED.format(
-        sign, f"cvt.{sign}32.{sign}16 %weft2, {{3}}; {op}.{sign}32 %weft1, %weft1, %weft2;"
-    )
-    for op in ("min", "max")
-    for sign in "su"
-}
+_INSTEAD = (
+    {
+        "neg.s16": _WIDENED.format("s", "neg.s32 %weft1, %weft1;"),
+        "abs.s16": _WIDENED.format("s", "abs.s32 %weft1, %weft1;"),
+        "neg.s32": "{ .reg .b32 %weft; add.s32 %weft, {2}, -1; not.b32 {1}, %weft; }",
+        "abs.s32": _SIZE.format(32, 31),
+        "abs.s64": _SIZE.format(64, 63),
+    }
+    | {
+        f"{op}.{sign}16": _WIDENED.format(
+            sign, f"cvt.{sign}32.{sign}16 %weft2, {{3}}; {op}.{sign}32 %weft1, %weft1, %weft2;"
+        )
+        for op in ("min", "max")
+        for sign in "su"
+    }
+    | {
+        f"cvt.rzi.{sign}16.{kind}": (
+            f"{{ .reg .b32 %weft; cvt.rzi.{sign}32.{kind} %weft, {{2}}; cvt.u16.u32 {{1}}, %weft; }}"
+        )
+        for sign in "su"
+        for kind in ("f16", "f32", "f64")
+    }
+)
 """Of an instruction: what to write; 1 is its result, 2 and 3 are its operands."""
 _OPERATION = re.compile(
     rf"^(\s*)({'|'.join(map(re.escape, _INSTEAD))})\s+([^,;]+),\s*([^,;]+)(?:,\s*([^,;]+))?;", re.MULTILINE
