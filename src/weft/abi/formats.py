@@ -6,6 +6,7 @@ that a number means the same wherever it enters. What kernels compute at run tim
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import struct
@@ -61,8 +62,10 @@ def overflows(dtype: DType, number: float) -> bool:
     >>> overflows(DType.float16, 65519.0), overflows(DType.float16, 65520), overflows(DType.float16, math.inf)
     (False, True, False)
     """
+    if not dtype.is_float or abs(number) <= limits(dtype)[1]:
+        return False
     finite = not isinstance(number, float) or math.isfinite(number)
-    return dtype.is_float and finite and not math.isfinite(wrap(dtype, number))
+    return finite and not math.isfinite(wrap(dtype, number))
 
 
 def rounded(dtype: DType, exact: Fraction) -> float:
@@ -177,6 +180,7 @@ def largest_bits(dtype: DType) -> int:
     return top - 1 if dtype.name.endswith("fn") else top - (1 << digits)
 
 
+@functools.cache
 def limits(dtype: DType) -> tuple[int | float, int | float]:
     """The least and the greatest finite number that a format holds.
 

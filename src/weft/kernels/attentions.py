@@ -182,7 +182,7 @@ def _attended(op: Operands, out: Any, scale: Any, with_lse: bool, diagonal: int 
 
 
 def _check(q: Operand, k: Operand, v: Operand, paged: bool) -> None:
-    q.of("floating")
+    q.of("float")
     heads, width = q.shape[1], q.shape[-1]
     if q.dtype.bits < 16 or not 1 <= width <= _WIDEST:
         q.refuse(

@@ -147,7 +147,7 @@ def gemv(a: Any, x: A, *, out: Any = None) -> A:
         array([12., 34.], dtype=float32)
     """
     op = Operands("gemv", a=a, x=x)
-    matrix = op["a"].of("floating")
+    matrix = op["a"].of("float")
     if len(matrix.shape) != 2:
         matrix.refuse(f"of {len(matrix.shape)} axes", "pass a matrix; weft.kernels.matmul takes batches")
     m, n = matrix.shape

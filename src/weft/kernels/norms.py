@@ -186,17 +186,17 @@ def _normed(
     out: Any,
 ) -> Any:
     op = Operands(name, x=x, weight=weight, bias=bias, residual=residual)
-    source = op["x"].of("floating")
+    source = op["x"].of("float")
     along = op.axis(axis)
     vectors = [op.get("weight"), op.get("bias")]
     for vector in vectors:
         if vector is not None:
-            vector.of("floating").shaped((source.shape[along],), "along the axis x has")
+            vector.of("float").shaped((source.shape[along],), "along the axis x has")
             if not vector.is_whole:
                 vector.refuse(f"of strides {vector.strides}", "pass a contiguous copy", "array-strides")
     more, sums = op.get("residual"), None
     if more is not None:
-        more.of("floating").shaped(source.shape, "that of x is")
+        more.of("float").shaped(source.shape, "that of x is")
     if total is not None:
         sums = op.result(source.shape, source.dtype, total, name="total", same=[source, more])
     target = op.result(source.shape, source.dtype, out, same=[source])

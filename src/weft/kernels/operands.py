@@ -4,7 +4,7 @@ An operation reads its arrays (``Operands``), makes its result beside them (``re
 (``launch``) and gives the result as the caller's library has it (``give``)::
 
     op = Operands("softmax", x=x)
-    source = op["x"].of("floating")
+    source = op["x"].of("float")
     target = op.result(source.shape, source.dtype, out, same=[source])
     op.launch(kernel, grid, block, source, target, n)
     return op.give(target)
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 KINDS = {
-    "floating": ("float", "bfloat"),
+    "float": ("float", "bfloat"),
     "integer": ("int", "uint"),
     "number": ("float", "bfloat", "int", "uint"),
 }
@@ -155,7 +155,7 @@ class Operand:
                 self.refuse(f"of {type_name(self.dtype)}, not of {type_name(kinds)}", hint)
         elif self.dtype.kind not in KINDS[kinds]:
             hint = f"convert it to {'Float32' if kinds != 'integer' else 'Int64'}, say"
-            self.refuse(f"of {type_name(self.dtype)}, which is no {kinds.replace('ing', '')}", hint)
+            self.refuse(f"of {type_name(self.dtype)}, which is no {kinds}", hint)
         return self
 
     def shaped(self, shape: Shape, why: str) -> Operand:
@@ -471,14 +471,14 @@ def merged(shape: Shape, *strides: Shape) -> tuple[Shape, list[Shape]]:
 
 def accumulator(dtype: DType) -> DType:
     """The type in which elements are added up: Float32 for shorter floats, 64 bits for integers."""
-    if dtype.kind in KINDS["floating"]:
+    if dtype.kind in KINDS["float"]:
         return dtype if dtype.bits >= 32 else as_dtype("float32")
     return as_dtype("uint64" if dtype.kind == "uint" else "int64")
 
 
 def end_of(dtype: DType, sign: int) -> Any:
     """The greatest or the least number of a type."""
-    if dtype.kind in KINDS["floating"]:
+    if dtype.kind in KINDS["float"]:
         return sign * inf
     bits = dtype.bits - (dtype.kind == "int")
     if sign > 0:

@@ -144,8 +144,8 @@ def gemv_int4(packed: Any, scales: Any, x: A, *, zeros: Any = None, out: Any = N
     """
     given = {"x": x, "packed": packed, "scales": scales, "zeros": zeros}
     op = Operands("gemv_int4", **given)
-    matrix, factors = _matrix(op["packed"].of(DType.uint8)), _matrix(op["scales"].of("floating"))
-    vector, shifts = op["x"].of("floating"), op.get("zeros")
+    matrix, factors = _matrix(op["packed"].of(DType.uint8)), _matrix(op["scales"].of("float"))
+    vector, shifts = op["x"].of("float"), op.get("zeros")
     m, n = matrix.shape[0], 2 * matrix.shape[1]
     vector.shaped((n,), "packed has columns for")
     groups = factors.shape[1]
@@ -185,10 +185,10 @@ def gemv_int8(w: Any, scales: Any, x: A, *, out: Any = None) -> A:
         array([ 12., -13.], dtype=float32)
     """
     op = Operands("gemv_int8", x=x, w=w, scales=scales)
-    matrix, vector = _matrix(op["w"].of(DType.int8)), op["x"].of("floating")
+    matrix, vector = _matrix(op["w"].of(DType.int8)), op["x"].of("float")
     m, n = matrix.shape
     vector.shaped((n,), "w has columns for")
-    factors = op["scales"].of("floating").shaped((m,), "w has rows for")
+    factors = op["scales"].of("float").shaped((m,), "w has rows for")
     target = op.result((m,), vector.dtype, out)
     if m:
         launch_rows(op, matrix, vector, target, contiguous(op, factors))

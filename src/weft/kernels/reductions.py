@@ -277,7 +277,7 @@ def _same(dtype: DType) -> DType:
 
 def _compared(dtype: DType) -> DType:
     """The type in which elements are compared."""
-    return accumulator(dtype) if dtype.kind in KINDS["floating"] else dtype
+    return accumulator(dtype) if dtype.kind in KINDS["float"] else dtype
 
 
 def _place_type(dtype: DType) -> DType:
@@ -285,15 +285,15 @@ def _place_type(dtype: DType) -> DType:
 
 
 def _sum_type(dtype: DType) -> DType:
-    return dtype if dtype.kind in KINDS["floating"] else accumulator(dtype)
+    return dtype if dtype.kind in KINDS["float"] else accumulator(dtype)
 
 
 def _mean_kind(dtype: DType) -> DType:
-    return accumulator(dtype) if dtype.kind in KINDS["floating"] else as_dtype("float64")
+    return accumulator(dtype) if dtype.kind in KINDS["float"] else as_dtype("float64")
 
 
 def _mean_type(dtype: DType) -> DType:
-    return dtype if dtype.kind in KINDS["floating"] else as_dtype("float64")
+    return dtype if dtype.kind in KINDS["float"] else as_dtype("float64")
 
 
 def _reduced(

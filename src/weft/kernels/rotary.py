@@ -44,7 +44,7 @@ def rope(x: A, cos: Any, sin: Any, *, axis: int = -2, interleaved: bool = False,
                [-1., -2.]])
     """
     op = Operands("rope", x=x, cos=cos, sin=sin)
-    source, angles = op["x"].of("floating"), [op[name].of("floating") for name in ("cos", "sin")]
+    source, angles = op["x"].of("float"), [op[name].of("float") for name in ("cos", "sin")]
     along, rank = op.axis(axis), len(source.shape)
     if along == rank - 1:
         source.refuse(f"of shape {source.shape}, whose last axis counts positions", "pass another axis=")

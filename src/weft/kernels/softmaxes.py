@@ -163,7 +163,7 @@ def log_softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
 
 def _softmax(name: str, operations: tuple[Any, Any], x: Any, axis: int, out: Any) -> Any:
     op = Operands(name, x=x)
-    source = op["x"].of("floating")
+    source = op["x"].of("float")
     along = op.axis(axis)
     target = op.result(source.shape, source.dtype, out, same=[source])
     normalize(op, operations[source.dtype.bits < 32], source, target, along)

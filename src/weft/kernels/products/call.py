@@ -127,7 +127,7 @@ def _leading(left: Operand, right: Operand) -> Shape:
 
 def _term(op: Operands, x: Operand, lead: Shape, inner: tuple[int, int], whole: tuple[int, int]) -> Operand:
     """What elements are multiplied by, or what is added to them."""
-    x.of("floating" if op["a"].dtype.is_float or x.name != "bias" else "number")
+    x.of("float" if op["a"].dtype.is_float or x.name != "bias" else "number")
     full = (*lead, *inner)
     most = full[len(full) - len(x.shape) :] if len(x.shape) <= len(full) else ()
     if len(x.shape) > len(full) or any(
