@@ -50,9 +50,12 @@ class Atomic:
     ``"device"``, or the whole ``"system"``, host included. What a GPU has no instruction for, such as 8 bits
     or the least of floats, is a loop of compare and exchange.
 
-    Elements are integers and floats of 8 to 64 bits. NVIDIA GPUs have them from compute capability 7.0 on:
-    PTX's ``atom`` and ``red`` with an order and a scope, ``ld.relaxed``, ``ld.acquire``, ``st.release``;
-    CPUs have them too.
+    Elements are integers and floats of 8 to 64 bits. ``fetch_add`` and its kin, ``exchange`` aside, take
+    vectors, matrices and quaternions of ``weft.linalg`` too: each of their numbers is changed atomically,
+    one after the other, so that others may see some of them changed and some not.
+
+    NVIDIA GPUs have them from compute capability 7.0 on: PTX's ``atom`` and ``red`` with an order and a
+    scope, ``ld.relaxed``, ``ld.acquire``, ``st.release``; CPUs have them too.
 
     Raises:
         CompileError: the element type has no such operation, or there is no such ordering or scope.

@@ -12,6 +12,7 @@ import weft
 from weft import LaunchError
 from weft.compiler.frontend import names
 from weft.compiler.frontend.names_of_mojo import MODULES, MOJOS
+from weft.compiler.frontend.names_of_warp import OF_TURNS
 
 ADVICE = sorted(
     {
@@ -19,6 +20,7 @@ ADVICE = sorted(
         *names._ELSEWHERE.values(),  # pyright: ignore[reportPrivateUsage]
         *[text for held in names._MODULES.values() for text in held.values()],  # pyright: ignore[reportPrivateUsage]
         *names.NUMPYS.values(),
+        *OF_TURNS.values(),
         *names.OF_TENSORS.values(),
         *names.OF_POINTERS.values(),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I1, SLOT, of_dtype
@@ -10,6 +10,7 @@ from weft.diagnostics import STORED, a_, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang import arith
 from weft.lang.elaboration import current
+from weft.lang.hints import kind_of
 from weft.lang.intrinsics import inline_asm
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace, Pointer
@@ -40,7 +41,7 @@ def _sync(scope: str) -> str:
     return current().target.sync_scopes.get(scope, "")
 
 
-def _checked(name: str, pointer: object) -> Pointer[Any]:
+def _pointer(name: str, pointer: object) -> Pointer[Any]:
     if not isinstance(pointer, Pointer):
         refuse(
             "atomic",
@@ -49,12 +50,16 @@ def _checked(name: str, pointer: object) -> Pointer[Any]:
             part=STORED,
             about=pointer,
         )
+    return cast("Pointer[Any]", pointer)
+
+
+def _checked(name: str, given: object) -> Pointer[Any]:
+    pointer = _pointer(name, given)
     if not pointer.dtype.is_number:
-        refuse(
-            "atomic",
-            f"Atomic.{name} takes numbers, not {a_(pointer.dtype.name)}",
-            hint="give the address of a field: Pointer(to=p[i].x)",
-        )
+        message = f"Atomic.{name} takes numbers, not {a_(pointer.dtype.name)}"
+        if _is_several(pointer.dtype):
+            message += ", which has several: no other thread may come between them"
+        refuse("atomic", message, hint="give the address of a field: Pointer(to=p[i].x)")
     if pointer.dtype.kind in ("bool", "float8"):
         kind = number_class(pointer.dtype).__name__
         refuse(
@@ -62,7 +67,24 @@ def _checked(name: str, pointer: object) -> Pointer[Any]:
             f"Atomic.{name} does not take {kind}",
             hint="use Int32 flags" if kind == "Bool" else "use Float32",
         )
-    return pointer  # pyright: ignore[reportUnknownVariableType]
+    return pointer
+
+
+def _is_several(dtype: DType) -> bool:
+    """Whether an element is a vector, a matrix or a quaternion."""
+    return hasattr(getattr(dtype, "annotation", None), "__weft_even__")
+
+
+def _each_rmw(name: str, op: str, pointer: Pointer[Any], value: Any, ordering: str, scope: str) -> Any:
+    """The same of each number of a vector, a matrix or a quaternion."""
+    dtype: Any = pointer.dtype
+    kind: Any = dtype.annotation
+    if type(value) is not kind:
+        message = f"Atomic.{name} takes {a_(kind.__name__)} here, not {kind_of(value)}"
+        refuse("atomic", message, hint=f"write {kind.__name__}(...)", part=STORED, about=value)
+    first = pointer.bitcast(kind.element)
+    parts: list[Any] = value.parts()
+    return kind.of([atomic_rmw(name, op, first + n, x, ordering, scope) for n, x in enumerate(parts)])
 
 
 def _attrs(ordering: str, scope: str) -> dict[str, Any]:
@@ -71,6 +93,8 @@ def _attrs(ordering: str, scope: str) -> dict[str, Any]:
 
 def atomic_rmw(name: str, op: str, pointer: Any, value: Any, ordering: str, scope: str) -> Any:
     """Replace what is at ``pointer`` by its combination with ``value``; gives what was there."""
+    if op != "xchg" and _is_several(_pointer(name, pointer).dtype):
+        return _each_rmw(name, op, pointer, value, ordering, scope)
     p = _checked(name, pointer)
     d: DType = p.dtype
     if d.is_float and op not in _FLOAT:

@@ -300,4 +300,6 @@ def _refuse_store(spec: Spec, found: Spec) -> None:
         has, hint = "one of another address space", "give it by .address_space_cast(AddressSpace.GLOBAL)"
     elif getattr(found, "cls", None) is tuple:
         has, hint = "a tuple", f"write {spec.describe()}(*{STORED})"
+    elif type(getattr(found, "value", None)).__name__ in ("list", "ndarray"):
+        hint = f"write {spec.describe()}(*{STORED})"
     refuse("element", f"{wanted} is stored here, not {has}", hint=hint, part=STORED)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
 
-from weft.diagnostics import INDEX, LEFT, OBJECT, RIGHT, STORED, refuse
+from weft.diagnostics import INDEX, LEFT, OBJECT, RIGHT, STORED, a_, refuse
 from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
@@ -106,6 +106,10 @@ class Matrix(Parts, Generic[T, R, C]):
     def __getitem__(self, index: Any) -> Any:
         columns = self.shape[1]
         parts = self.parts()
+        given: tuple[Any, ...] = cast("Any", index) if isinstance(index, tuple) else (index,)
+        if any(isinstance(each, slice) for each in given):
+            message = f"{a_(type(self).__name__)} gives a number, a row or a column, and no other part"
+            refuse("index", message, hint="write m.row(i) or m.column(j)", part=INDEX)
         if isinstance(index, tuple):
             self._flat(index)  # which refuses what is no place
             row = [picked(parts[j::columns], index[0]) for j in range(columns)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar, cast, get_args, get_origin
 
-from weft.diagnostics import INDEX, VALUE, refuse
+from weft.diagnostics import INDEX, LEFT, RIGHT, VALUE, a_, refuse
 from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import DTypeLike, as_dtype
 from weft.lang import struct
@@ -140,17 +140,22 @@ class Parts:
         else:
             if other.names != self.names:
                 sign = _SIGNS[operator]
-                refuse(
-                    "operand",
-                    f"`{sign}` meets {type(self).__name__} and {type(other).__name__}",
-                    hint="both have to be of one shape",
-                )
+                hint = "both have to be of one shape"
+                if hasattr(self, "rotate") and len(other.names) == 3:
+                    hint = f"write {LEFT}.rotate({RIGHT}), which turns a vector"
+                message = f"`{sign}` meets {type(self).__name__} and {type(other).__name__}"
+                refuse("operand", message, hint=hint)
             others = other.parts()
         import operator as operators
 
         function: Callable[[Any, Any], Any] = getattr(operators, operator)
         pairs = zip(self.parts(), others, strict=True)
         return self.of([function(o, p) if swapped else function(p, o) for p, o in pairs])
+
+    def __weft_elements__(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+        """What functions of numbers, as those of ``weft.math``, give for it."""
+        message = f"functions of weft.math are of numbers and vectors, not of {a_(type(self).__name__)}"
+        refuse("operand", message, hint="apply it to each number: m.map(sqrt)")
 
     def __neg__(self) -> Self:
         return self.of([-part for part in self.parts()])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from weft.diagnostics import refuse
 from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
+from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.python_number import python_number
 from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked, same_kind, summed
 
 T = TypeVar("T", bound=Number)
@@ -19,8 +22,9 @@ _MOST = 16
 class Vector(Parts, Generic[T, N]):
     """``n`` numbers of type ``T``, a value like a number: ``Vector[Float32, 3]`` is ``vec3``.
 
-    Operators work number by number, also with one number for all. The numbers are fields ``x``, ``y``, ``z``,
-    ``w`` (``e0``, ``e1``, ... of more than four), ``v[i]``; some of them are a vector: ``v.xy``, ``v.zyx``.
+    Operators and functions of ``weft.math`` work number by number, also with one number for all. The numbers
+    are fields ``x``, ``y``, ``z``, ``w`` (``e0``, ``e1``, ... of more than four), ``v[i]``; some of them are
+    a vector: ``v.xy``, ``v.zyx``.
     In memory they lie one after the other, aligned as one of them: a ``vec3`` takes 12 bytes.
 
     Args:
@@ -141,6 +145,32 @@ class Vector(Parts, Generic[T, N]):
 
     def __abs__(self) -> Self:
         return self.map(abs)
+
+    def __weft_elements__(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+        """A function of numbers, as those of ``weft.math``, number by number."""
+        each = zip(*[self._all_of(operand) for operand in operands], strict=True)
+        found = [function(*numbers) for numbers in each]
+        return (
+            tuple(map(self.of, zip(*found, strict=True))) if isinstance(found[0], tuple) else self.of(found)
+        )
+
+    def _all_of(self, operand: Any) -> Sequence[Any]:
+        """As many numbers as this has, of a vector or of one number for all."""
+        if isinstance(operand, Vector):
+            other = cast("Vector[Any, Any]", operand)
+            if len(other) != len(self):
+                message = f"vectors of {len(self)} and of {len(other)} numbers do not go together"
+                refuse("operand", message, hint="take a part, v.xy, or give one number for all")
+            return other.parts()
+        number = python_number(operand)
+        if not isinstance(number, (Number, bool, int, float)) or (
+            isinstance(number, Number) and number.lanes > 1
+        ):
+            hint = "give a vector of the same size, or one number for all"
+            refuse(
+                "operand", f"a vector goes with vectors and numbers, not with {kind_of(operand)}", hint=hint
+            )
+        return (number,) * len(self)
 
     def __matmul__(self, other: Any) -> Any:
         return dot(self, cast("Any", other)) if isinstance(other, Vector) else NotImplemented

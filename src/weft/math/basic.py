@@ -5,13 +5,16 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from weft.lang import Bool
 from weft.lang.number import Number, NumberLike
 from weft.math import ops, plain
 from weft.math.dispatch import by_elements, floating, is_plain, meet
 from weft.math.typing import FloatT, NumberT, PlainT, TensorT
+
+if TYPE_CHECKING:
+    from weft.math.typing import Elements
 
 
 @overload
@@ -63,6 +66,10 @@ def min(x: PlainT, y: PlainT, *more: PlainT) -> PlainT: ...
 def min(x: TensorT, y: Any, *more: Any) -> TensorT: ...
 
 
+@overload
+def min(x: NumberLike, y: TensorT, *more: Any) -> TensorT: ...
+
+
 def min(x: Any, y: Any, *more: Any) -> Any:
     """The least of two or more numbers, lane by lane; of tensors element by element.
 
@@ -95,6 +102,10 @@ def max(x: PlainT, y: PlainT, *more: PlainT) -> PlainT: ...
 def max(x: TensorT, y: Any, *more: Any) -> TensorT: ...
 
 
+@overload
+def max(x: NumberLike, y: TensorT, *more: Any) -> TensorT: ...
+
+
 def max(x: Any, y: Any, *more: Any) -> Any:
     """The greatest of two or more numbers, lane by lane, of tensors element by element; nan as in ``min``.
 
@@ -114,6 +125,10 @@ def clamp(x: NumberT, low: NumberT | float, high: NumberT | float) -> NumberT: .
 
 @overload
 def clamp(x: PlainT, low: PlainT, high: PlainT) -> PlainT: ...
+
+
+@overload
+def clamp(x: TensorT, low: Any, high: Any) -> TensorT: ...
 
 
 def clamp(x: Any, low: Any, high: Any) -> Any:
@@ -142,6 +157,14 @@ def fma(a: float, b: float, c: NumberT) -> NumberT: ...
 def fma(a: float, b: float, c: float) -> float: ...
 
 
+@overload
+def fma(a: TensorT, b: Any, c: Any) -> TensorT: ...
+
+
+@overload
+def fma(a: NumberLike, b: TensorT, c: Any) -> TensorT: ...
+
+
 def fma(a: Any, b: Any, c: Any) -> Any:
     """``a * b + c``, rounded once. On integers, ``a * b + c`` with wrap-around.
 
@@ -149,8 +172,12 @@ def fma(a: Any, b: Any, c: Any) -> Any:
         >>> fma(0.1, 10.0, -1.0)
         5.551115123125783e-17
     """
-    if is_plain(a, b, c):
-        return plain.fma(a, b, c)
+    if not all(isinstance(x, Number) for x in (a, b, c)):
+        made = by_elements(fma, (a, b, c))
+        if made is not None:
+            return made
+        if is_plain(a, b, c):
+            return plain.fma(a, b, c)
     a, b, c = meet("fma", a, b, c)
     if a.dtype.is_integer:
         return a * b + c
@@ -229,6 +256,14 @@ def copysign(x: float, sign: NumberT) -> NumberT: ...
 def copysign(x: float, sign: float) -> float: ...
 
 
+@overload
+def copysign(x: TensorT, sign: Any) -> TensorT: ...
+
+
+@overload
+def copysign(x: NumberLike, sign: TensorT) -> TensorT: ...
+
+
 def copysign(x: Any, sign: Any) -> Any:
     """The magnitude of ``x`` with the sign of ``sign``, which may be that of a zero or nan; exact.
 
@@ -245,6 +280,10 @@ def isnan(x: Number) -> Bool: ...
 
 @overload
 def isnan(x: float) -> bool: ...
+
+
+@overload
+def isnan(x: Elements) -> Any: ...
 
 
 def isnan(x: Any) -> Any:
@@ -265,6 +304,10 @@ def isinf(x: Number) -> Bool: ...
 def isinf(x: float) -> bool: ...
 
 
+@overload
+def isinf(x: Elements) -> Any: ...
+
+
 def isinf(x: Any) -> Any:
     """Whether ``x`` is plus or minus infinity.
 
@@ -281,6 +324,10 @@ def isfinite(x: Number) -> Bool: ...
 
 @overload
 def isfinite(x: float) -> bool: ...
+
+
+@overload
+def isfinite(x: Elements) -> Any: ...
 
 
 def isfinite(x: Any) -> Any:

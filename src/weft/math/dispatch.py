@@ -21,7 +21,7 @@ def is_plain(*args: object) -> bool:
 
 
 def by_elements(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """What a function gives for the elements of tensors among its arguments; None where none is a tensor."""
+    """What a function gives for the elements of tensors, tiles and vectors; None where there is none."""
     for a in args:
         apply = getattr(cast("type[Any]", type(a)), "__weft_elements__", None)
         if apply is not None:
@@ -54,9 +54,12 @@ def floating(
         args: its arguments; Python numbers take the type of the others.
         wide: whether Float16 and BFloat16 go through Float32.
     """
-    if is_plain(*args):
+    if not all(isinstance(a, Number) for a in args):
         made = by_elements(functools.partial(floating, name, emit, plain, wide=wide), args)
-        return plain(*args) if made is None else made
+        if made is not None:
+            return made
+        if is_plain(*args):
+            return plain(*args)
     numbers = meet(name, *args)
     first: Number = numbers[0]
     cls = type(first)

@@ -19,7 +19,7 @@ from weft.math import (
     trigonometric,
 )
 from weft.math.dispatch import floating
-from weft.math.typing import FloatT, NumberT
+from weft.math.typing import FloatT, NumberT, TensorT
 
 
 def exp(x: FloatT) -> FloatT:
@@ -120,6 +120,14 @@ def pow(x: float, y: NumberT) -> NumberT: ...
 def pow(x: float, y: float) -> float: ...
 
 
+@overload
+def pow(x: TensorT, y: Any) -> TensorT: ...
+
+
+@overload
+def pow(x: NumberLike, y: TensorT) -> TensorT: ...
+
+
 def pow(x: Any, y: Any) -> Any:
     """``x**y``, within 1 ulp, with the special cases of IEEE 754 and C's ``pow``.
 
@@ -159,6 +167,14 @@ def hypot(x: float, y: NumberT) -> NumberT: ...
 
 @overload
 def hypot(x: float, y: float) -> float: ...
+
+
+@overload
+def hypot(x: TensorT, y: Any) -> TensorT: ...
+
+
+@overload
+def hypot(x: NumberLike, y: TensorT) -> TensorT: ...
 
 
 def hypot(x: Any, y: Any) -> Any:
@@ -203,6 +219,10 @@ def sincos(x: NumberT) -> tuple[NumberT, NumberT]: ...
 
 @overload
 def sincos(x: float) -> tuple[float, float]: ...
+
+
+@overload
+def sincos(x: TensorT) -> tuple[TensorT, TensorT]: ...
 
 
 def sincos(x: Any) -> Any:
@@ -268,6 +288,14 @@ def atan2(y: float, x: NumberT) -> NumberT: ...
 
 @overload
 def atan2(y: float, x: float) -> float: ...
+
+
+@overload
+def atan2(y: TensorT, x: Any) -> TensorT: ...
+
+
+@overload
+def atan2(y: NumberLike, x: TensorT) -> TensorT: ...
 
 
 def atan2(y: Any, x: Any) -> Any:

@@ -11,14 +11,26 @@ if TYPE_CHECKING:
     from typing import Any
 
     from weft.layout import LayoutTensor
+    from weft.linalg import Vector
     from weft.tile import Tile
 
+    Elements = LayoutTensor[Any] | Tile[Any] | Vector[Any, Any]
+
 FloatT = TypeVar(
-    "FloatT", Float16, BFloat16, Float32, Float64, Floating, float, "LayoutTensor[Any]", "Tile[Any]"
+    "FloatT",
+    Float16,
+    BFloat16,
+    Float32,
+    Float64,
+    Floating,
+    float,
+    "LayoutTensor[Any]",
+    "Tile[Any]",
+    "Vector[Any, Any]",
 )
-"""A float of the language, a SIMD of them, or Python's; or a tensor or tile of them, element by element."""
-TensorT = TypeVar("TensorT", bound="LayoutTensor[Any] | Tile[Any]")
-"""A tensor or a tile, element by element."""
+"""A float of the language, a SIMD of them, or Python's; or a tensor, tile or vector, element by element."""
+TensorT = TypeVar("TensorT", bound="LayoutTensor[Any] | Tile[Any] | Vector[Any, Any]")
+"""A tensor, a tile or a vector, element by element."""
 NumberT = TypeVar("NumberT", bound=Number)
 """A number of the language, or a SIMD of them."""
 PlainT = TypeVar("PlainT", int, float)

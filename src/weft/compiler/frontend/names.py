@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.compiler.frontend.names_of_warp import OF_TURNS, UNMISTAKABLE
 from weft.dtype import as_dtype
 from weft.lang.above import above
 from weft.lang.number import type_name
@@ -93,6 +94,7 @@ _ELSEWHERE = {
     **{f"atomic{n.title()}": _ATOMIC.format(n) for n in _ATOMICS},
     **{f"atomic_{n}": _ATOMIC.format(n) for n in _ATOMICS},
     **_all("@kernel, and a type for each parameter", "jit njit autojit"),
+    **UNMISTAKABLE,
 }
 """What others call so; of CUDA without the underscores before the name."""
 
@@ -142,6 +144,7 @@ _MODULES = {
         "rand_init": "rand(seed, i), from weft.random, which has no state",
         "randf": "rand(seed, i), from weft.random",
         "static": "the expression itself, of what is known at compile time",
+        **OF_TURNS,
     },
     "ti": {
         "": "global_idx.x for the index, from weft.gpu; math from weft.math, vectors from weft.linalg",
@@ -150,11 +153,13 @@ _MODULES = {
         "Vector": "vec3(x, y, z), from weft.linalg",
         "Matrix": "mat33(...), from weft.linalg",
         "random": "rand(seed, i), from weft.random",
-        "select": "a if condition else b",
+        "math": "weft.math and weft.linalg, which have its functions",
+        **OF_TURNS,
     },
 }
 """What the modules of Numba, Triton, Warp and Taichi have, by the names that they go by; "" is all else."""
 
+_MODULES["tm"] = _MODULES["ti"]
 _PACKAGES = {"numba": "cuda", "triton": "tl", "warp": "wp", "taichi": "ti"}
 """The packages whose modules these are."""
 
@@ -215,7 +220,7 @@ OF_TENSORS = {
 }
 """What to write for methods that arrays of other libraries have."""
 
-OF_PARTS = {
+_OF_LINALG = {
     **dict.fromkeys(("normalized", "unit"), "normalize({})"),
     **dict.fromkeys(("magnitude", "mag", "len"), "norm({})"),
     **dict.fromkeys(("norm_sqr", "length_sq", "length_squared", "norm_squared"), "dot({0}, {0})"),
@@ -225,7 +230,16 @@ OF_PARTS = {
     **{name: name + "({})" for name in ("determinant", "diag")},
     **{name: name + "({}, other)" for name in ("dot", "cross", "distance", "outer", "reflect")},
 }
-"""What to write for methods of vectors and matrices elsewhere: here they are functions of ``weft.linalg``."""
+_OF_MATH = "floor ceil trunc round abs exp log sqrt rsqrt sin cos tan pow clamp".split()
+
+OF_PARTS = {
+    **{name: f"{text}, from weft.linalg" for name, text in _OF_LINALG.items()},
+    **{name: f"weft.math.{name}({{}})" for name in _OF_MATH},
+    **{name: f"{name}(*{{}})" for name in ("min", "max")},
+    **{name: f"{name}({{}})" for name in ("sum", "any", "all")},
+    **_all("{}.cast(Float32)", "astype to"),
+}
+"""What to write for methods of vectors and matrices elsewhere: here they are functions."""
 
 OF_POINTERS = {
     **dict.fromkeys(

@@ -141,7 +141,7 @@ def _attribute(error: AttributeError) -> _Found | None:
     if "Pointer" in (type(held).__name__, getattr(held, "__name__", "")):
         hint = hint or OF_POINTERS.get(name, "")
     if type(held).__module__.startswith("weft.linalg.") and name in OF_PARTS:
-        hint = f"write {OF_PARTS[name].format(OBJECT)}, from weft.linalg"
+        hint = f"write {OF_PARTS[name].format(OBJECT)}"
     if type(held).__name__ == "Random" and is_composite(held) and guess is not None:
         hint = f"write {OBJECT}, numbers = {OBJECT}.{guess}()"
     if type(held).__name__ == "Tile" and name in OF_TILES:
@@ -150,6 +150,8 @@ def _attribute(error: AttributeError) -> _Found | None:
         hint = hint or OF_TENSORS.get(name, "")
     elif isinstance(held, Number) and name in OF_NUMBERS:
         hint = OF_NUMBERS[name].format(OBJECT)
+    elif isinstance(held, Number) and name in MATH and name not in known and guess not in ALIASES.values():
+        hint = f"write weft.math.{name}({OBJECT})"
     elif isinstance(held, Number) and name in "xyzw":
         hint = f"write {OBJECT}[{'xyzw'.index(name)}]"
     if not hint:
@@ -186,11 +188,24 @@ def _operand_hint(left: str, right: str) -> str:
         return "make a value of the class: write Float32(...) and so on"
     if "NoneType" in kinds:
         return "give it a value first; a function without `return` gives None"
+    if kinds & {"tuple", "list"} and (vector := next((k for k in (left, right) if _is_vector(k)), "")):
+        return f"make a vector of it: {vector}(...)"
     if "complex" in kinds:
         return "write ComplexFloat32(re, im), from weft.complex"
     if kinds & {"str", "list", "tuple", "dict", "set", "ndarray"}:
         return "a kernel computes with numbers: take one out of it at compile time"
     return "convert one of them, or define the operator as a method of the @struct"
+
+
+def _is_vector(kind: str) -> bool:
+    return above().exporter(kind) == "weft.linalg" or kind.startswith("Vector[")
+
+
+def _compared_hint(left: str, right: str) -> str:
+    if _is_vector(left) or _is_vector(right):
+        each = "all(p < q for p, q in zip(a, b))"
+        return f"compare their numbers, {each}; weft.math.min and max take vectors, number by number"
+    return _operand_hint(left, right)
 
 
 def _operator(error: TypeError) -> _Found | None:
@@ -203,7 +218,7 @@ def _operator(error: TypeError) -> _Found | None:
     if m := _COMPARE.match(text):
         op, left, right = m.groups()
         message = f"`{op}` cannot compare {_article(left)} with {_article(right)}"
-        return problem("operand", message, _operand_hint(left, right))
+        return problem("operand", message, _compared_hint(left, right))
     if m := _UNARY.match(text):
         message = f"`{m[1]}` takes a number, not {_article(m[2])}"
         return problem("operand", message, _operand_hint(m[2], m[2]))

@@ -1,0 +1,152 @@
+"""Functions of ``weft.math`` on vectors, atomic changes of vectors and matrices, and what is refused."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft import CompileError, Float32, Int32, Pointer, func, kernel, math
+from weft.atomic import Atomic
+from weft.compile import compile_info
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+from weft.layout import Layout, LayoutTensor
+from weft.linalg import mat22, quat, vec2, vec3, vec3i
+
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
+V, W, X = np.array([-1.5, 2.5, 0.25], np.float32), np.array([1, 2, 3], np.float32), np.float32(2)
+
+
+@func
+def _several(v: vec3, w: vec3, x: Float32) -> tuple[vec3, vec3, vec3, vec3, vec3, vec3, vec3]:
+    return (
+        math.max(v, w),
+        math.max(x, v),
+        math.clamp(v, 0.0, x),
+        math.floor(v),
+        math.pow(abs(v), x),
+        math.fma(v, w, x),
+        math.copysign(w, v),
+    )
+
+
+def test_functions_go_number_by_number() -> None:
+    expected = [
+        np.maximum(V, W),
+        np.maximum(V, X),
+        np.clip(V, 0, X),
+        np.floor(V),
+        np.abs(V) ** X,
+        V * W + X,
+        np.copysign(W, V),
+    ]
+    found = _several(vec3(*V), vec3(*W), 2.0)
+    assert np.array_equal([[float(n) for n in v] for v in found], expected)
+    assert [float(n) for n in math.floor(vec3(*V))] == [-2, 2, 0]  # on the host too
+
+
+@func
+def _of_integers(v: vec3i) -> vec3i:
+    return math.min(math.max(v, 0), 7)
+
+
+@func
+def _in_two(v: vec2):
+    sines, cosines = math.sincos(v)
+    return sines, cosines, any(math.isnan(v))
+
+
+def test_integers_and_functions_of_two_results() -> None:
+    assert [int(n) for n in _of_integers(vec3i(-4, 5, 9))] == [0, 5, 7]
+    sines, cosines, unknown = _in_two(vec2(0.5, 1.0))
+    assert np.allclose([float(n) for n in sines], np.sin([0.5, 1.0]))
+    assert np.allclose([float(n) for n in cosines], np.cos([0.5, 1.0]))
+    assert unknown is False
+
+
+@kernel
+def _gathered(
+    forces: Pointer[vec3],
+    most: Pointer[vec3i],
+    turns: Pointer[quat],
+    cells: LayoutTensor[mat22],
+    before: Pointer[vec3],
+):
+    i = global_idx.x
+    before[i] = Atomic.fetch_add(forces + i % 2, vec3(1.0, 2.0, i))
+    Atomic.fetch_max(most, vec3i(Int32(i), -1, -Int32(i)))
+    Atomic.fetch_add(turns, quat(0, 0, 0, 1))
+    Atomic.fetch_sub(cells.address(1, 0), 2.0 * mat22.identity())
+
+
+def test_vectors_and_matrices_are_changed_atomically(device: DeviceContext) -> None:
+    n = 96
+    forces, most = np.zeros((2, 3), np.float32), np.full((1, 3), -50, np.int32)
+    turns, before = np.zeros((1, 4), np.float32), np.zeros((n, 3), np.float32)
+    cells = device.enqueue_create_buffer(mat22, 4)
+    cells.enqueue_fill(mat22())
+    places = cells.tensor(Layout.row_major(2, 2))
+    device.enqueue_function(_gathered, forces, most, turns, places, before, grid_dim=3, block_dim=32)
+    with cells.map_to_host() as host:
+        assert [list(host[k]) for k in range(4)] == [[0] * 4, [0] * 4, [-2 * n, 0, 0, -2 * n], [0] * 4]
+    sums = [[n / 2, n, sum(range(start, n, 2))] for start in (0, 1)]
+    assert forces.tolist() == sums
+    assert most.tolist() == [[n - 1, -1, 0]]
+    assert turns.tolist() == [[0, 0, 0, n]]
+    assert sorted(before[::2, 0].tolist()) == list(range(n // 2))  # each comes to another sum
+
+
+def test_each_number_is_one_instruction() -> None:
+    @kernel
+    def add(x: Pointer[vec3]):
+        Atomic.fetch_add(x, vec3(1.0))
+
+    text = str(compile_info(add, target="sm_90"))
+    assert text.count(".add.f32") == 3
+
+
+REFUSED = {
+    "v[0] = math.max(v[0], vec2(1, 2))": ("vectors of 3 and of 2 numbers", "take a part, v.xy"),
+    "m[0] = math.sqrt(m[0])": ("numbers and vectors, not of a mat33", r"m.map\(sqrt\)"),
+    "q[0] = math.max(q[0], 1.0)": ("numbers and vectors, not of a quat", ""),
+    "x[0] = 1.0 if v[0] < v[1] else 0.0": ("cannot compare a vec3 with a vec3", "weft.math.min and max take"),
+    "v[0] = v[0] + (1.0, 0.0, 0.0)": ("cannot combine a vec3 with a tuple", r"make a vector of it: vec3\("),
+    "v[0] = [1.0, 2.0, 3.0]": ("a vec3 is stored here", r"write vec3\(\*\[1.0, 2.0, 3.0\]\)"),
+    "v[0] = q[0] * v[0]": ("meets quat and vec3", r"write q\[0\].rotate\(v\[0\]\)"),
+    "v[0] = m[0][:, 0]": ("a mat33 gives a number, a row or a column", r"m.column\(j\)"),
+    "x[0] = v[0].sum()": ("no attribute `sum`", r"write sum\(v\[0\]\)"),
+    "x[0] = v[0].max()": ("no attribute `max`", r"write max\(\*v\[0\]\)"),
+    "v[0] = v[0].floor()": ("no attribute `floor`", r"write weft.math.floor\(v\[0\]\)"),
+    "x[0] = x[0].sqrt()": ("no attribute `sqrt`", r"write weft.math.sqrt\(x\[0\]\)"),
+    "v[0] = wp.quat_rotate(q[0], v[0])": ("`wp.quat_rotate` is not defined", r"write q.rotate\(v\)"),
+    "x[0] = smoothstep(0.0, 1.0, x[1])": ("not defined", "clamp"),
+    "Atomic.fetch_add(v, 1.0)": ("takes a vec3 here, not a float", r"write vec3\(...\)"),
+    "Atomic.fetch_add(v, vec2(1, 2))": ("takes a vec3 here, not a vec2", ""),
+    "Atomic.exchange(v, v[1])": ("no other thread may come between them", "address of a field"),
+    "Atomic.fetch_or(v, v[1])": ("takes integers, not Float32", ""),
+}
+
+
+SOURCE = """
+from weft import Float32, Pointer, kernel, math
+from weft.atomic import Atomic
+from weft.linalg import mat33, quat, vec2, vec3
+
+@kernel
+def k(v: Pointer[vec3], m: Pointer[mat33], q: Pointer[quat], x: Pointer[Float32]):
+    {}
+"""
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_refused(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(SOURCE.format(line))
+    made = runpy.run_path(str(file))["k"]
+    with pytest.raises(CompileError, match=REFUSED[line][0]) as found:
+        compile_info(made, target="cpu", emission_kind="ir")
+    assert re.search(REFUSED[line][1], str(found.value))
