@@ -84,7 +84,8 @@ def _each_rmw(name: str, op: str, pointer: Pointer[Any], value: Any, ordering: s
         refuse("atomic", message, hint=f"write {kind.__name__}(...)", part=STORED, about=value)
     first = pointer.bitcast(kind.element)
     parts: list[Any] = value.parts()
-    return kind.of([atomic_rmw(name, op, first + n, x, ordering, scope) for n, x in enumerate(parts)])
+    made: list[Any] = [atomic_rmw(name, op, first + n, x, ordering, scope) for n, x in enumerate(parts)]
+    return cast("Any", kind).of(made)
 
 
 def _attrs(ordering: str, scope: str) -> dict[str, Any]:
