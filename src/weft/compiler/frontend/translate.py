@@ -15,6 +15,7 @@ from enum import Enum, EnumMeta
 from types import FrameType, ModuleType
 from typing import Any, cast
 
+from weft.compiler.frontend.combined import INDICES, compared_hint, operand_hint
 from weft.compiler.frontend.names import (
     ALIASES,
     MATH,
@@ -55,8 +56,6 @@ _CALL = re.compile(r"(?:[\w.<>]*\.)?([\w<>]+)\(\) (takes|got|missing)\b")
 _CONSTRUCT = re.compile(r"^(\w+)\.__init__\(\)")
 _UNBOUND = re.compile(r"variable '(\w+)'")
 _PYTHON_MATH = frozenset({"math", "cmath", "numpy", "operator", "statistics", "cupy", "torch", "jax"})
-_INDICES = frozenset({"Dimensions", "GlobalIndex"})
-"""What ``thread_idx`` and its kin are."""
 BRACKETS = {
     "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
     "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
@@ -171,57 +170,20 @@ def _of_module(module: ModuleType, name: str) -> str:
     return (package.startswith("weft") and advice(RENAMED.get(name, name))) or ""
 
 
-def _operand_hint(left: str, right: str) -> str:
-    kinds = {left, right}
-    if kinds == {"Pointer"}:
-        return "compute with their indices, or read their elements: p[i]"
-    if "Pointer" in kinds:
-        return "read an element, as in p[i], or move a pointer by p + n"
-    if "LayoutTensor" in kinds:
-        own = "t.tile[2, 2](i, j).local()"
-        return f"compute element by element, t[i, j], or with a copy of a thread's own: {own}"
-    if kinds & _INDICES:
-        return "take one of its numbers: thread_idx.x, say"
-    if kinds & {"function", "method", "builtin_function_or_method"}:
-        return "call it: write the parentheses"
-    if "type" in kinds:
-        return "make a value of the class: write Float32(...) and so on"
-    if "NoneType" in kinds:
-        return "give it a value first; a function without `return` gives None"
-    if kinds & {"tuple", "list"} and (vector := next((k for k in (left, right) if _is_vector(k)), "")):
-        return f"make a vector of it: {vector}(...)"
-    if "complex" in kinds:
-        return "write ComplexFloat32(re, im), from weft.complex"
-    if kinds & {"str", "list", "tuple", "dict", "set", "ndarray"}:
-        return "a kernel computes with numbers: take one out of it at compile time"
-    return "convert one of them, or define the operator as a method of the @struct"
-
-
-def _is_vector(kind: str) -> bool:
-    return above().exporter(kind) == "weft.linalg" or kind.startswith("Vector[")
-
-
-def _compared_hint(left: str, right: str) -> str:
-    if _is_vector(left) or _is_vector(right):
-        each = "all(p < q for p, q in zip(a, b))"
-        return f"compare their numbers, {each}; weft.math.min and max take vectors, number by number"
-    return _operand_hint(left, right)
-
-
 def _operator(error: TypeError) -> _Found | None:
     text = str(error)
     if m := _BINARY.match(text):
         op, left, right = m.groups()
         op = {"** or pow()": "**"}.get(op, op.rstrip("=") if op not in ("==",) else op)
-        hint = "write the sum of the products as a loop" if op == "@" else _operand_hint(left, right)
+        hint = "write the sum of the products as a loop" if op == "@" else operand_hint(left, right)
         return problem("operand", f"`{op}` cannot combine {_article(left)} with {_article(right)}", hint)
     if m := _COMPARE.match(text):
         op, left, right = m.groups()
         message = f"`{op}` cannot compare {_article(left)} with {_article(right)}"
-        return problem("operand", message, _compared_hint(left, right))
+        return problem("operand", message, compared_hint(left, right))
     if m := _UNARY.match(text):
         message = f"`{m[1]}` takes a number, not {_article(m[2])}"
-        return problem("operand", message, _operand_hint(m[2], m[2]))
+        return problem("operand", message, operand_hint(m[2], m[2]))
     return None
 
 
@@ -257,7 +219,7 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
         hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
         if kind == "TypeVar":
             hint = "only kernels and @funcs know what it stands for: decorate the function with @func"
-        if kind in _INDICES and isinstance(node, ast.Call):
+        if kind in INDICES and isinstance(node, ast.Call):
             hint = f"write {ast.unparse(node.func)}.x"
         hint = BRACKETS.get(kind, hint)
         shown = (
@@ -278,7 +240,7 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
         hint = f"loop over range(n) and index: {VALUE}[i]"
     if kind in ("function", "method") and code == "index":
         hint = "call it, with all arguments in parentheses"
-    elif kind in _INDICES:
+    elif kind in INDICES:
         hint = f"write {OBJECT}.x, {OBJECT}.y or {OBJECT}.z"
     return problem(code, f"{_article(kind)} {words}", hint, part=VALUE if code == "iteration" else None)
 
@@ -489,7 +451,7 @@ def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
         return found
     called = f"{ast.unparse(node.func)}(...)" if isinstance(node, ast.Call) else "this"
     if m := re.match(r"must be real number, not (.+)", text):
-        hint = _operand_hint(m[1], m[1])
+        hint = operand_hint(m[1], m[1])
         return problem("operand", f"{called} takes a number, not {_article(m[1])}", hint)
     if m := re.match(r"(.+) is not an element type", text):
         message = f"{called} takes an element type, which {m[1]} is not"
