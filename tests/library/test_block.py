@@ -8,7 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Comptime, Float32, Float64, InlineArray, Int, Int32, Pointer, UInt16, UInt32, kernel, unroll
+from weft import (
+    Comptime,
+    DeviceError,
+    Float32,
+    Float64,
+    InlineArray,
+    Int,
+    Int32,
+    Pointer,
+    UInt16,
+    UInt32,
+    kernel,
+    unroll,
+)
 from weft.gpu import block, block_dim, block_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
@@ -243,3 +256,21 @@ def test_the_interpreter_gives_the_same_bits(cpu: DeviceContext) -> None:
         found.append(out.tobytes())
     assert found[0] == found[1]
     assert any(found[0])
+
+
+@kernel
+def takes_from(x: Pointer[Float32], thread: Int, each: Int):
+    i = thread_idx.x
+    x[i] = block.exchange(x[i], thread) if each else block.broadcast(x[i], thread)
+
+
+@pytest.mark.parametrize("each", [0, 1])
+@pytest.mark.parametrize("thread", [-1, 64, 300, 1 << 40])
+def test_a_thread_that_the_block_lacks(cpu: DeviceContext, thread: int, each: int) -> None:
+    x = np.arange(64, dtype=np.float32)
+    cpu.enqueue_function(takes_from, x, thread, each, grid_dim=1, block_dim=64)
+    with pytest.raises(DeviceError, match="the block has no such thread"):
+        cpu.synchronize()
+    cpu.enqueue_function(takes_from, x, 63, each, grid_dim=1, block_dim=64)
+    cpu.synchronize()
+    assert set(x.tolist()) == {63.0}

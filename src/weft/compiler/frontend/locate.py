@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import sys
+import typing
 from itertools import pairwise
 from types import CodeType, FrameType, TracebackType
 
@@ -29,7 +30,7 @@ _LONGEST = 8
 """A longer chain of calls is cut in the middle, as recursion makes them endless."""
 
 
-_RIGHT_THERE = (pybuiltins.__file__, access.__file__, places.__file__, unfit.__file__)
+_RIGHT_THERE = (pybuiltins.__file__, access.__file__, places.__file__, unfit.__file__, typing.__file__)
 """Where builtins, indices and attributes of staged code are: what Python raises there is the user's."""
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from enum import Enum, EnumMeta
 from types import FrameType, ModuleType
-from typing import Any, cast
+from typing import Any, cast, get_origin
 
 from weft.compiler.frontend.combined import INDICES, compared_hint, operand_hint
 from weft.compiler.frontend.names import (
@@ -96,6 +96,9 @@ def _value(node: ast.AST, frame: FrameType | None) -> Any:
             return None
         owner = held if isinstance(held, (ModuleType, type)) else _class_of(held)
         return getattr(cast("Any", owner), node.attr, None)
+    if isinstance(node, ast.Subscript):  # of a class with its types: the class
+        generic = _value(node.value, frame)
+        return generic if isinstance(generic, type) else None
     return None
 
 
@@ -247,6 +250,9 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
 
 def _parameters(callee: Any) -> list[inspect.Parameter] | None:
     """The parameters of what a call calls, without ``self``; None where nobody knows them."""
+    callee = get_origin(callee) or callee
+    if isinstance(callee, type) and callee.__init__ is not object.__init__:
+        callee = callee.__init__
     try:
         found = inspect.signature(callee).parameters
     except (TypeError, ValueError):
