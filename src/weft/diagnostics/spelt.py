@@ -269,6 +269,18 @@ INSTEAD: dict[str, dict[str, str]] = {
         **_all(f"write {OBJECT}.record_event()", "event create_event record"),
         **_all(f"write {OBJECT}.enqueue_wait_for(event)", "wait_event wait_for"),
         **_all("leave it out, and give stream= to each call", "use __enter__"),
+        **_all(
+            f"write ctx.enqueue_function(kernel, ..., stream={OBJECT})",
+            "enqueue_function enqueue launch run submit enqueue_kernel",
+        ),
+        **_all(
+            f"write ctx.enqueue_copy(dst=..., src=..., stream={OBJECT})",
+            "enqueue_copy copy memcpy enqueue_memcpy memcpy_async enqueue_copy_from enqueue_copy_to",
+        ),
+        **_all(
+            f"write ctx.enqueue_fill(buffer, value, stream={OBJECT})",
+            "enqueue_fill fill memset memset_async enqueue_memset",
+        ),
     },
     "DeviceEvent": {
         **_all(f"write {OBJECT}.synchronize()", "sync wait"),
