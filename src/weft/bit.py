@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 
 from weft.diagnostics import refuse
 from weft.diagnostics.modules import present
-from weft.lang.hints import kind_of
+from weft.lang.hints import kind_of, number_hint
 from weft.lang.intrinsics import current_target, llvm_intrinsic
 from weft.lang.number import Number, NumberLike
 from weft.lang.scalars import Bool, UInt32, UInt64
@@ -207,7 +207,7 @@ def _integer(name: str, x: Any) -> Any:
     number: Any = x
     if isinstance(x, Number) and x.dtype.is_integer:
         return number
-    hint = f"a Python int has no width: write {name}(Int32(x)), say" if _is_int(x) else ""
+    hint = f"a Python int has no width: write {name}(Int32(x)), say" if _is_int(x) else number_hint(x)
     refuse("argument-type", f"{name} takes integers, not {kind_of(x)}", hint=hint)
 
 

@@ -41,6 +41,8 @@ def expression(
     assert made.shape == (rows, columns)
     out[0, ...] = made
     out[1, ...].copy_from(OPERATORS[name](right, 2.5) + 0.0 * left)
+    out[3, ...] = OPERATORS[name](2.5, right) + 0.0 * left
+    out[4, ...] = math.sincos(right)[1] + 0.0 * left
     whole = left * 1.0 + 0.0 * right
     part = whole[:, :]
     part *= right
@@ -61,10 +63,11 @@ def test_operators(
     a = 0.5 + np.arange(extents[0] * extents[1], dtype=np.float64).reshape(extents)
     b = 3.25 - 0.5 * np.arange(extents[0] * extents[1], dtype=np.float64).reshape(extents)
     b = b[tuple([slice(0, 1) if n in ones else slice(None) for n in range(2)])] + 8.0
-    out = np.zeros((3, *extents))
+    out = np.zeros((5, *extents))
     named: Any = {"name": name, "column_major": column_major}
     found = launch(expression, a, b, out, grid_dim=1, block_dim=1, **named)[2]
     right = [OPERATORS[name](a, b), OPERATORS[name](b, 2.5) + 0 * a, a * b - 1]
+    right += [OPERATORS[name](2.5, b) + 0 * a, np.cos(b) + 0 * a]
     np.testing.assert_allclose(found, right, rtol=1e-14)
 
 

@@ -68,6 +68,16 @@ def test_integers_and_functions_of_two_results() -> None:
     assert unknown is False
 
 
+@func
+def _numbers_first(v: vec3i, n: Int32) -> tuple[vec3i, vec3i, vec3i]:
+    return 100 // v, n % v, 2**v
+
+
+def test_numbers_stand_first() -> None:
+    found = _numbers_first(vec3i(3, 4, 7), 50)
+    assert [[int(n) for n in v] for v in found] == [[33, 25, 14], [2, 2, 1], [8, 16, 128]]
+
+
 @kernel
 def _gathered(
     forces: Pointer[vec3],
@@ -115,6 +125,7 @@ REFUSED = {
     "q[0] = math.max(q[0], 1.0)": ("numbers and vectors, not of a quat", ""),
     "x[0] = 1.0 if v[0] < v[1] else 0.0": ("cannot compare a vec3 with a vec3", "weft.math.min and max take"),
     "v[0] = v[0] + (1.0, 0.0, 0.0)": ("cannot combine a vec3 with a tuple", r"make a vector of it: vec3\("),
+    "m[0] = m[0] & 3": ("cannot combine a mat33 with an int", r"v.map\(lambda"),
     "v[0] = [1.0, 2.0, 3.0]": ("a vec3 is stored here", r"write vec3\(\*\[1.0, 2.0, 3.0\]\)"),
     "v[0] = q[0] * v[0]": ("meets quat and vec3", r"write q\[0\].rotate\(v\[0\]\)"),
     "v[0] = m[0][:, 0]": ("a mat33 gives a number, a row or a column", r"m.column\(j\)"),

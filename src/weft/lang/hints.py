@@ -13,6 +13,12 @@ def kind_of(value: object) -> str:
     return a_(type(value).__name__) if not isinstance(value, type) else f"the class {value.__name__}"
 
 
+def number_hint(value: object) -> str:
+    """What a value that holds many numbers says where one is needed; nothing of all others."""
+    tells = getattr(type(value), "__weft_number_hint__", None)
+    return tells(value) if tells else ""
+
+
 def conversion_hint(value: object, name: str) -> str:
     """What to write instead of ``name(value)``."""
     if isinstance(value, type):
@@ -23,6 +29,8 @@ def conversion_hint(value: object, name: str) -> str:
         return f"call it: {VALUE}()"
     if name.startswith("SIMD[") and isinstance(value, (list, tuple)):
         return f"give the lanes one by one: {name}(*{VALUE})"
+    if told := number_hint(value):
+        return told
     if hasattr(type(value), "__getitem__"):
         return f"convert one of its elements: {name}({VALUE}[i])"
     return "give it a number"
@@ -40,6 +48,8 @@ def operand_hint(value: object) -> str:
         return "a function without `return` gives None"
     if isinstance(getattr(type(value), "x", None), property):  # an index of weft.gpu
         return f"take one of its numbers: {VALUE}.x, say"
+    if told := number_hint(value):
+        return told
     if hasattr(type(value), "__getitem__"):
         return f"give one of its elements: {VALUE}[i]"
     return "give a number"

@@ -55,6 +55,8 @@ def refuse_index(index: object) -> NoReturn:
 
 
 def _hint(index: object) -> str:
+    if hasattr(type(index), "__weft_number_hint__"):
+        return f"a kernel for tiles takes a LayoutTensor: tile.load(x, i, 128), tile.gather(x, {INDEX})"
     if isinstance(index, Number):
         if index.lanes > 1:
             return "index lane by lane, or load neighbours: p.load(i, width=4)"

@@ -137,11 +137,20 @@ class Vector(Parts, Generic[T, N]):
     def __floordiv__(self, other: Self | NumberLike) -> Self:
         return self._each(other, "floordiv")
 
+    def __rfloordiv__(self, other: NumberLike) -> Self:
+        return self._each(other, "floordiv", swapped=True)
+
     def __mod__(self, other: Self | NumberLike) -> Self:
         return self._each(other, "mod")
 
+    def __rmod__(self, other: NumberLike) -> Self:
+        return self._each(other, "mod", swapped=True)
+
     def __pow__(self, other: Self | NumberLike) -> Self:
         return self._each(other, "pow")
+
+    def __rpow__(self, other: NumberLike) -> Self:
+        return self._each(other, "pow", swapped=True)
 
     def __abs__(self) -> Self:
         return self.map(abs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from weft.diagnostics import refuse
@@ -9,11 +10,12 @@ from weft.dtype import DTypeLike, as_dtype
 from weft.gpu.indices import launch_bounds
 from weft.lang.elaboration import current
 from weft.lang.number import Number, NumberLike, number_class
-from weft.lang.scalars import Float32, Int32
+from weft.lang.python_number import python_number
+from weft.lang.scalars import Bool, Float32, Int32
 from weft.tile.distribution import Distribution, Shape, sums_of
 from weft.tile.registers import joined
 from weft.tile.shapes import checked
-from weft.tile.tile import Tile
+from weft.tile.tile import Tile, chosen, together
 
 __all__ = ["arange", "block_threads", "full", "where", "zeros"]
 
@@ -44,7 +46,7 @@ def usual(shape: Shape, itemsize: int) -> Distribution:
 
 
 def full(
-    shape: int | tuple[int, ...],
+    shape: int | Sequence[int],
     value: NumberLike,
     dtype: type[N] | DTypeLike | None = None,
     *,
@@ -66,7 +68,7 @@ def full(
     return Tile[Any](distribution, number_class(kind, distribution.count)(one))
 
 
-def zeros(shape: int | tuple[int, ...], dtype: Any = Float32, *, like: Tile[Any] | None = None) -> Tile[Any]:
+def zeros(shape: int | Sequence[int], dtype: Any = Float32, *, like: Tile[Any] | None = None) -> Tile[Any]:
     """A tile of zeros: ``full(shape, 0, dtype)``."""
     return full(shape, 0, dtype, like=like)
 
@@ -78,12 +80,15 @@ def arange(
 
     Args:
         extent: how many, a power of two.
-        dtype: their type.
+        dtype: their type; or a number, up to which they count from ``extent`` on, as ``tl.arange(0, 64)``.
         axis: along which they count, in a tile of ``rank`` axes whose other extents are 1.
         rank: how many axes the tile has.
         like: a tile with as many elements along its last axis as these, whose distribution this one takes:
             so that ``arange(n, axis=1, rank=2, like=t) < limit`` moves nothing.
     """
+    if isinstance(python_number(dtype), (int, Number)):
+        first, end = extent, dtype
+        return arange(end - first, axis=axis, rank=rank, like=like) + first
     kind = as_dtype(dtype)
     shape = checked(tuple([extent if n == axis else 1 for n in range(rank)]))
     distribution = usual(shape, kind.itemsize)
@@ -95,6 +100,9 @@ def arange(
     return Tile[Any](distribution, joined([number_class(kind)(index[axis]) for index in made.indices()]))
 
 
-def where(condition: Tile[Any], true: Any, false: Any) -> Tile[Any]:
+def where(condition: Tile[Any] | Bool | bool, true: Any, false: Any) -> Tile[Any]:
     """Element by element: ``true`` where ``condition`` holds, else ``false``; tiles and numbers."""
-    return condition.where(true, false)
+    if not any(isinstance(x, Tile) for x in (condition, true, false)):
+        refuse("operand", "none of these is a tile", hint="write a if condition else b")
+    condition = Bool(condition) if isinstance(condition, bool) else condition
+    return together(chosen, condition, true, false)

@@ -7,7 +7,7 @@ from math import gcd
 from typing import Any, TypeVar, cast
 
 from weft.atomic import Atomic
-from weft.diagnostics import a_, refuse
+from weft.diagnostics import STORED, a_, refuse
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
 from weft.lang.machine import note_use
@@ -27,14 +27,14 @@ from weft.tile.tile import Tile
 __all__ = ["atomic_add", "gather", "load", "scatter", "store"]
 
 T = TypeVar("T")
-Places = NumberLike | tuple[NumberLike, ...]
+Places = NumberLike | Sequence[NumberLike]
 _WIDEST = 16
 
 
 def load(
     tensor: LayoutTensor[T],
     at: Places | None = None,
-    shape: int | tuple[int, ...] | None = None,
+    shape: int | Sequence[int] | None = None,
     *,
     other: float = 0,
     like: Tile[Any] | None = None,
@@ -96,6 +96,8 @@ def store(tensor: LayoutTensor[Any], at: Any, value: Any = None) -> None:
         distribution = _for_memory(found, extents)
         value = Tile[Any](distribution, number_class(found.dtype, distribution.count)(value))
     given = cast("Tile[Any]", value)
+    if at is not None and isinstance(tensor, LayoutTensor):
+        _check_axes(tensor, given)
     found, extents = _tile_of("store", tensor, at, given.shape if at is not None else None, 0)
     if extents != given.shape:
         refuse(
@@ -195,11 +197,29 @@ def _tile_of(name: str, tensor: Any, at: Any, shape: Any, other: float) -> tuple
     found = cast("LayoutTensor[Any]", tensor)
     if at is None and shape is None:
         return found, checked(tuple([extent for extent, _ in modes(found.layout)]))
+    places: tuple[Any, ...] = tuple(cast("Any", at)) if isinstance(at, (tuple, list)) else (at,)
+    if shape is None or any(isinstance(place, Tile) for place in places):
+        message = f"tile.{name}() takes which tile it is and its extents"
+        hint = f"write tile.{name}(x, i, 128), the i-th tile of 128; by a tile of indices tile.gather(x, t)"
+        refuse(
+            "tile-shape",
+            message,
+            hint=hint if name == "load" else hint.replace("gather(x, t)", "scatter(x, t, value)"),
+        )
     extents = checked(shape)
-    places: tuple[Any, ...] = cast("Any", at) if isinstance(at, tuple) else (at,)
     if len(extents) != found.rank or len(places) != found.rank:
         _refuse_rank(name, found, len(extents), len(places))
     return found.tile[extents](*places, default=other), extents
+
+
+def _check_axes(tensor: LayoutTensor[Any], given: Tile[Any]) -> None:
+    """Refuse a tile that only has to lose axes of extent 1, such as a sum along one."""
+    long = [extent for extent in given.shape if extent > 1]
+    if len(given.shape) > tensor.rank >= len(long):
+        kept = ", ".join(map(str, long or [1]))
+        message = f"a tile of {given.shape} elements has more axes than the tensor, which has {tensor.rank}"
+        hint = f"leave out what a reduction left of its axis: {STORED}.reshape({kept})"
+        refuse("rank", message, hint=hint, part=STORED, about=given)
 
 
 def _refuse_rank(name: str, tensor: LayoutTensor[Any], extents: int, places: int | None = None) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any, cast
 
-from weft.diagnostics import refuse
+from weft.diagnostics import INDEX, refuse
 from weft.lang.number import Number
 from weft.lang.python_number import python_number
 from weft.tile.distribution import Bit, Distribution, Shape, bits_of
-from weft.tile.tile import Tile
+from weft.tile.tile import Tile, is_whole
 
-__all__ = ["checked", "power_of_two", "reshaped"]
+__all__ = ["checked", "power_of_two", "reshaped", "spread"]
 
 MOST = 1 << 17
 """Elements of a tile, at most: beyond, a block's threads have no registers for them."""
@@ -33,7 +33,7 @@ def checked(shape: Any) -> Shape:
     Raises:
         CompileError: they are no powers of two that are known at compile time, or too many.
     """
-    every: tuple[Any, ...] = cast("Any", shape) if isinstance(shape, tuple) else (shape,)
+    every: tuple[Any, ...] = tuple(cast("Any", shape)) if isinstance(shape, (tuple, list)) else (shape,)
     found: list[int] = []
     for extent in every:
         known = extent.value if isinstance(extent, Number) else python_number(extent)
@@ -79,6 +79,20 @@ def reshaped(tile: Tile[Any], shape: Any) -> Tile[Any]:
     threads = tuple([None if bit is None else moved(bit) for bit in tile.distribution.threads])
     registers = tuple(map(moved, tile.distribution.registers))
     return Tile[Any](Distribution(extents, registers, threads), tile.values)
+
+
+def spread(tile: Tile[Any], index: tuple[Any, ...]) -> Tile[Any]:
+    """The tile with an axis of extent 1 for each None, as ``t[:, None]`` says."""
+    axes = len(tile.shape)
+    named = sum(map(is_whole, index))
+    if named > axes or index.count(Ellipsis) > 1:
+        refuse(
+            "rank", f"{named} axes are named of a tile of {axes}", hint="write `:` for each axis", part=INDEX
+        )
+    at = index.index(Ellipsis) if Ellipsis in index else len(index)
+    index = (*index[:at], *[slice(None)] * (axes - named), *index[at + 1 :])
+    extents = iter(tile.shape)
+    return reshaped(tile, tuple([1 if part is None else next(extents) for part in index]))
 
 
 def _flat(shape: Shape) -> dict[Bit, int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar, cast
+from types import EllipsisType
+from typing import Any, Generic, TypeVar, cast, overload
 
-from weft.diagnostics import INDEX, refuse
+from weft.diagnostics import INDEX, VALUE, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, type_name
@@ -39,6 +40,7 @@ class Tile(Generic[T]):
     """
 
     __slots__ = ("_values", "distribution")
+    __weft_loop_hint__ = "loop over unroll(range(len(t))): t[n] is this thread's n-th element"
     distribution: Distribution
 
     def __init__(self, distribution: Distribution, values: Any) -> None:
@@ -69,6 +71,12 @@ class Tile(Generic[T]):
     def __weft_elements__(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
         return together(function, *operands)
 
+    def __weft_number_hint__(self) -> str:
+        """What to write where a number is needed."""
+        if max(self.shape) == 1:
+            return f"take its number, {VALUE}[0]; a reduction without axis= is one"
+        return f"go element by element, {VALUE}.map(lambda x: ...), or reduce it: {VALUE}.sum()"
+
     # -- facts ----------------------------------------------------------------------------------
     @property
     def shape(self) -> Shape:
@@ -94,15 +102,24 @@ class Tile(Generic[T]):
         """How many elements each thread holds."""
         return self.distribution.count
 
-    def __getitem__(self, number: int) -> T:
-        """One of this thread's elements, by a number known at compile time."""
-        if not isinstance(number, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+    @overload
+    def __getitem__(self, number: int) -> T: ...
+
+    @overload
+    def __getitem__(self, number: slice | EllipsisType | tuple[Any, ...] | None) -> Tile[T]: ...
+
+    def __getitem__(self, number: Any) -> Any:
+        """One of this thread's elements, by a number known at compile time; ``t[:, None]`` adds an axis."""
+        if _is_spread(number):
+            from weft.tile.shapes import spread
+
+            return spread(self, cast("Any", number) if isinstance(number, tuple) else (number,))
+        if not isinstance(number, int):
             message = (
-                f"a tile has no parts: its brackets take a number of this thread's, not {kind_of(number)}"
+                f"brackets of a tile take a number of this thread's, or `:` and None, not {kind_of(number)}"
             )
-            refuse(
-                "index", message, hint="load the part that is meant: tile.load(t, (first,), (n,))", part=INDEX
-            )
+            hint = "load the part that is meant: tile.load(t, (first,), (n,))"
+            refuse("index", message, hint=hint, part=INDEX)
         if not 0 <= number < len(self):
             message = f"element {number} of a thread that holds {len(self)} of a tile"
             refuse("bounds", message, hint="count with unroll(range(len(tile)))")
@@ -159,7 +176,7 @@ class Tile(Generic[T]):
 
     def where(self, true: Any, false: Any) -> Tile[Any]:
         """Element by element: ``true`` where this tile of Bools holds, else ``false``."""
-        return together(_chosen, self, true, false)
+        return together(chosen, self, true, false)
 
     # -- along an axis --------------------------------------------------------------------------
     def reduce(self, function: Callable[[Any, Any], Any], axis: int | None = None) -> Any:
@@ -261,26 +278,50 @@ class Tile(Generic[T]):
     def __floordiv__(self, other: Operand) -> Tile[T]:
         return together(_of.floordiv, self, other)
 
+    def __rfloordiv__(self, other: Operand) -> Tile[T]:
+        return together(_of.floordiv, other, self)
+
     def __mod__(self, other: Operand) -> Tile[T]:
         return together(_of.mod, self, other)
 
+    def __rmod__(self, other: Operand) -> Tile[T]:
+        return together(_of.mod, other, self)
+
     def __pow__(self, other: Operand) -> Tile[T]:
-        return together(_of.pow, self, other)
+        return together(_power, self, other)
+
+    def __rpow__(self, other: Operand) -> Tile[T]:
+        return together(_power, other, self)
 
     def __and__(self, other: Operand) -> Tile[T]:
         return together(_of.and_, self, other)
 
+    def __rand__(self, other: Operand) -> Tile[T]:
+        return together(_of.and_, other, self)
+
     def __or__(self, other: Operand) -> Tile[T]:
         return together(_of.or_, self, other)
+
+    def __ror__(self, other: Operand) -> Tile[T]:
+        return together(_of.or_, other, self)
 
     def __xor__(self, other: Operand) -> Tile[T]:
         return together(_of.xor, self, other)
 
+    def __rxor__(self, other: Operand) -> Tile[T]:
+        return together(_of.xor, other, self)
+
     def __lshift__(self, other: Operand) -> Tile[T]:
         return together(_of.lshift, self, other)
 
+    def __rlshift__(self, other: Operand) -> Tile[T]:
+        return together(_of.lshift, other, self)
+
     def __rshift__(self, other: Operand) -> Tile[T]:
         return together(_of.rshift, self, other)
+
+    def __rrshift__(self, other: Operand) -> Tile[T]:
+        return together(_of.rshift, other, self)
 
     def __eq__(self, other: object) -> Tile[Bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return together(_of.eq, self, other)
@@ -303,7 +344,10 @@ class Tile(Generic[T]):
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        hint = "choose with .where(a, b), or ask .any() or .all() of it"
+        if max(self.shape) == 1:
+            hint = f"ask its number, {VALUE}[0]; a reduction without axis= is one"
+            refuse("condition", "a tile is no condition, also with one element", hint=hint)
+        hint = "choose with .where(a, b), or ask .any() or .all() of it; two go together by `a & b`, `a | b`"
         refuse("condition", "a tile has many elements, and is no condition", hint=hint)
 
 
@@ -335,7 +379,26 @@ class TileSpec:
         return f"Tile[{type_name(self.dtype)}] of ({extents}), held as {self.distribution}"
 
 
-def _chosen(condition: Any, true: Any, false: Any) -> Any:
+def _power(base: Any, exponent: Any) -> Any:
+    """``base ** exponent``; of integers that run time knows, one by one."""
+    late = isinstance(exponent, Number) and exponent.dtype.is_integer and exponent.lanes > 1
+    return each_lane(_of.pow, (base, exponent)) if late else base**exponent
+
+
+def _is_spread(index: Any) -> bool:
+    """Whether brackets only say where an axis is added: ``[:, None]``."""
+    parts = cast("tuple[Any, ...]", index) if isinstance(index, tuple) else (index,)
+    return all(part is None or part is Ellipsis or is_whole(part) for part in parts)
+
+
+def is_whole(part: Any) -> bool:
+    """Whether a part of an index is ``:``."""
+    whole: Any = part
+    return isinstance(part, slice) and whole.start is whole.stop is whole.step is None
+
+
+def chosen(condition: Any, true: Any, false: Any) -> Any:
+    """``condition.select``, as a function."""
     return condition.select(true, false)
 
 
@@ -377,8 +440,10 @@ def together(function: Callable[..., Any], *operands: Any) -> Any:
     to = next((t.distribution for t in tiles if t.shape == shape), None)
     if to is None:
         to = blocked(shape, 1 << len(tiles[0].distribution.threads), 16 // max(1, tiles[0].dtype.itemsize))
-    given = [_spread(operand, to) for operand in operands]
-    return Tile[Any](to, function(*given))
+    made = function(*[_spread(operand, to) for operand in operands])
+    if isinstance(made, tuple):  # of sincos and its like
+        return tuple([Tile[Any](to, values) for values in cast("tuple[Any, ...]", made)])
+    return Tile[Any](to, made)
 
 
 def _spread(operand: Any, to: Distribution) -> Any:
@@ -395,5 +460,8 @@ def _spread(operand: Any, to: Distribution) -> Any:
         return number_class(operand.dtype, to.count)(operand)
     if is_composite(operand) and not isinstance(operand, Number):
         message = f"a tile computes with tiles and numbers, not with {kind_of(operand)}"
-        refuse("operand", message, hint="load a tile of it: tile.load(t, (first,), (n,))")
+        hint = (
+            "load a tile of it: tile.load(x, i, 128), the i-th of 128; by a tile of indices tile.gather(x, t)"
+        )
+        refuse("operand", message, hint=hint)
     return operand

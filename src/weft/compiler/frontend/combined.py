@@ -34,6 +34,8 @@ def operand_hint(left: str, right: str) -> str:
         return "write ComplexFloat32(re, im), from weft.complex"
     if kinds & {"str", "list", "tuple", "dict", "set", "ndarray"}:
         return "a kernel computes with numbers: take one out of it at compile time"
+    if _is_vector(left) or _is_vector(right):
+        return "go number by number: v.map(lambda p: ...), v.map(lambda p, q: ..., w)"
     return "convert one of them, or define the operator as a method of the @struct"
 
 
@@ -46,4 +48,6 @@ def compared_hint(left: str, right: str) -> str:
     if _is_vector(left) or _is_vector(right):
         each = "all(p < q for p, q in zip(a, b))"
         return f"compare their numbers, {each}; weft.math.min and max take vectors, number by number"
+    if "LayoutTensor" in (left, right):
+        return "compare element by element, t[i, j]; of a thread's own copy t.map(lambda x: x > 0.0)"
     return operand_hint(left, right)

@@ -23,6 +23,7 @@ from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I64, pointer
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import (
+    VALUE,
     CompileError,
     Diagnostic,
     Location,
@@ -40,6 +41,7 @@ from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import FAST_MATH, building, current
 from weft.lang.external import check_callback, check_result, filled
 from weft.lang.generic import bound_of, describe_annotation, substitute
+from weft.lang.hints import number_hint
 from weft.lang.host_closures import HostClosure
 from weft.lang.lanes import vector_of
 from weft.lang.maybe import Maybe, present, without_none
@@ -578,9 +580,14 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
             refuse(
                 "argument-type",
                 f"`{name}` of {function} is {a_(annotation.__name__)}, not {a_(type(value).__name__)}",
-                hint=f"convert it: {annotation.__name__}(...)"
-                if isinstance(value, (Number, int, float))
-                else f"pass {a_(annotation.__name__)}",
+                hint=number_hint(value)
+                or (
+                    f"convert it: {annotation.__name__}(...)"
+                    if isinstance(value, (Number, int, float))
+                    else f"pass {a_(annotation.__name__)}"
+                ),
+                part=VALUE,
+                about=value,
             )
     elif annotation is not MISSING and not is_one(annotation, value):
         shown, found = describe_annotation(annotation), describe_annotation(type_of(spec_of(value)))

@@ -123,7 +123,7 @@ class Flow(Logic):
                 if isinstance(items, Number) and items.dtype.is_integer and items.lanes == 1
                 else f"loop over unroll(range({items.lanes})) and index"
                 if isinstance(items, Number)
-                else f"loop over range(n) and index: {VALUE}[i]",
+                else getattr(items, "__weft_loop_hint__", "") or f"loop over range(n) and index: {VALUE}[i]",
             )
         if isinstance(items, Generated):
             items.written_out = place

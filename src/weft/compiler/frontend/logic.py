@@ -9,7 +9,14 @@ from weft.compiler.frontend.blanks import NO_BLANK, blank_of
 from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.membership import contains, equal
 from weft.compiler.frontend.pybuiltins import Builtins, late
-from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried, none_hint
+from weft.compiler.frontend.variables import (
+    UNDEFINED,
+    Var,
+    as_runtime,
+    carried,
+    none_hint,
+    number_of_tile_hint,
+)
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.effects import is_pure
 from weft.compiler.ir.types import I1
@@ -339,6 +346,7 @@ def _refuse_mixed(what: str, yes: str, no: str) -> NoReturn:
         message = f"this is {yes} if `{VALUE}` holds, and else {no}"
         hint = (
             none_hint(yes, no)
+            or number_of_tile_hint(yes, no)
             or "give both branches one type, or choose by a condition known at compile time"
         )
     else:

@@ -179,6 +179,7 @@ def _operator(error: TypeError) -> _Found | None:
         op, left, right = m.groups()
         op = {"** or pow()": "**"}.get(op, op.rstrip("=") if op not in ("==",) else op)
         hint = "write the sum of the products as a loop" if op == "@" else operand_hint(left, right)
+        hint = "write tile.dot(a, b)" if op == "@" and "Tile" in (left, right) else hint
         return problem("operand", f"`{op}` cannot combine {_article(left)} with {_article(right)}", hint)
     if m := _COMPARE.match(text):
         op, left, right = m.groups()
@@ -288,6 +289,8 @@ def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> _F
     notes = [f"it is {name}{shape}"] if shape else []
     if any(f"'{word}'" in text for word in ("mask", "other")):
         hint = f"write {OBJECT}[i] if mask else 0.0, and an if before a store; a Pointer takes mask="
+        if getattr(callee, "__module__", "").startswith("weft.tile"):
+            hint = "leave it out: beyond the edges is other=; else tile.where(mask, t, 0.0) of what is loaded"
         return problem("call", message, hint, *notes)
     told = _misfit(name, callee, node)
     return problem("call", *(told or (message, "give it the arguments that it takes")), *notes)

@@ -125,6 +125,13 @@ def none_hint(*kinds: str) -> str:
     return "only what is made of numbers may be None: let a Bool beside it say whether there is one"
 
 
+def number_of_tile_hint(*kinds: str) -> str:
+    """The same where it would choose a tile of one element or a number."""
+    tiles = [kind.startswith("Tile[") for kind in kinds]
+    one = any(kind.startswith("Tile[") and "] of (1)" in kind for kind in kinds)
+    return "a reduction without axis= is a number: t.sum()" if one and not all(tiles) else ""
+
+
 class Var:
     """One carried variable: its slots, its spec, and whether it is set on every path to here."""
 
@@ -376,7 +383,7 @@ class Var:
         if isinstance(spec, NumberSpec) and isinstance(spec_of(value), NumberSpec):
             kind = number_class(spec.dtype, spec.lanes).__name__
             hint = f"write {kind}({VALUE}) here, begin with {a_(found)}, or use another name"
-        hint = none_hint(found) or hint
+        hint = none_hint(found) or number_of_tile_hint(was, found) or hint
         change = Diagnostic(
             "type-change",
             f"`{self.name}` is {was}, but becomes {found} here",

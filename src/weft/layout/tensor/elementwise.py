@@ -192,11 +192,20 @@ class Elementwise(Generic[T]):
     def __floordiv__(self, other: Operand) -> LayoutTensor[T]:
         return _binary(_of.floordiv, self, other)
 
+    def __rfloordiv__(self, other: Operand) -> LayoutTensor[T]:
+        return _binary(_of.floordiv, other, self)
+
     def __mod__(self, other: Operand) -> LayoutTensor[T]:
         return _binary(_of.mod, self, other)
 
+    def __rmod__(self, other: Operand) -> LayoutTensor[T]:
+        return _binary(_of.mod, other, self)
+
     def __pow__(self, other: Operand) -> LayoutTensor[T]:
         return _binary(_of.pow, self, other)
+
+    def __rpow__(self, other: Operand) -> LayoutTensor[T]:
+        return _binary(_of.pow, other, self)
 
 
 def _binary(function: Callable[..., Any], left: Operand, right: Operand) -> Any:
@@ -205,7 +214,7 @@ def _binary(function: Callable[..., Any], left: Operand, right: Operand) -> Any:
     return combined(function, left, right) if own else NotImplemented
 
 
-def combined(function: Callable[..., Any], *operands: Any) -> LayoutTensor[Any]:
+def combined(function: Callable[..., Any], *operands: Any) -> Any:
     """The tensor of what a function gives for the operands' elements.
 
     Raises:
@@ -219,6 +228,8 @@ def combined(function: Callable[..., Any], *operands: Any) -> LayoutTensor[Any]:
         shown = " and ".join(" x ".join(map(str, s)) for s in shapes)
         refuse("shape", f"tensors of {shown} elements have no common shape", "extents are the same, or 1")
     values = [function(*[_element(operand, at) for operand in operands]) for at in _places(shape)]
+    if values and isinstance(values[0], tuple):  # of sincos and its like
+        return tuple([_fragment(shape, each) for each in zip(*values, strict=True)])
     return _fragment(shape, values)
 
 
