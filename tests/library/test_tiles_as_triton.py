@@ -68,7 +68,7 @@ def test_functions_take_numbers_of_run_time(launch: Launch) -> None:
 
 
 @func
-def _uniform(i: Int32, seed: Int) -> Float32:
+def _uniform(i: Int, seed: Int) -> Float32:
     return rand(seed, i)
 
 

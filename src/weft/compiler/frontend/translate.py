@@ -289,7 +289,7 @@ def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> _F
     notes = [f"it is {name}{shape}"] if shape else []
     if any(f"'{word}'" in text for word in ("mask", "other")):
         hint = f"write {OBJECT}[i] if mask else 0.0, and an if before a store; a Pointer takes mask="
-        if getattr(callee, "__module__", "").startswith("weft.tile"):
+        if ".tile." in getattr(callee, "__module__", ""):
             hint = "leave it out: beyond the edges is other=; else tile.where(mask, t, 0.0) of what is loaded"
         return problem("call", message, hint, *notes)
     told = _misfit(name, callee, node)
