@@ -8,7 +8,7 @@ anywhere, a helper, a minimum, a tuple, so the limit is kept from LLVM as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import VectorType
@@ -33,23 +33,34 @@ def hidden_counters(function: Function) -> set[tuple[Op, int]]:
     }
 
 
-def _own(region: Region) -> Iterator[Op]:
-    """What a loop's region does, but for the loops in it."""
+def _own(region: Region, but: Callable[[Op], bool]) -> Iterator[Op]:
+    """What a loop's region does, without what some loops in it do."""
     for op in region.ops:
         yield op
-        if op.name not in _LOOPS:
+        if not but(op):
             for inner in op.regions:
-                yield from _own(inner)
+                yield from _own(inner, but)
+
+
+def _is_loop(op: Op) -> bool:
+    return op.name in _LOOPS
+
+
+def _has_threads(op: Op) -> bool:
+    """Whether it is a loop whose rounds are threads, out of which a thread's end leads no further."""
+    return op.attrs.get("parallel") is True
 
 
 def _has_other_ways_out(loop: Op) -> bool:
     """Whether there is a way out besides a range's end or one comparison."""
-    if loop.attrs.get("parallel") is True:  # its rounds are threads
+    if _has_threads(loop):
         return False
     if loop.name == "weft.while" and _plain_condition(loop.regions[0]) is None:
         return True
     body = loop.regions[-1]
-    return any(op.name == "weft.break" for op in _own(body)) or any(op.name in _LEAVES for op in body.walk())
+    return any(op.name == "weft.break" for op in _own(body, _is_loop)) or any(
+        op.name in _LEAVES for op in _own(body, _has_threads)
+    )
 
 
 def _plain_condition(region: Region) -> Op | None:
@@ -76,20 +87,27 @@ class _Loop:
 
     def compared(self) -> Iterator[tuple[Op, int]]:
         """Its comparisons in question; those with a constant let LLVM write out short loops."""
+        own = [op for region in self.loop.regions for op in _own(region, _is_loop)]
+        if not any(self.meets(op) for op in own):
+            return
         if self.loop.name == "weft.for" and not _constant(self.loop.operands[1]):
             yield self.loop, 1
-        for region in self.loop.regions:
-            for op in _own(region):
-                if op.name != "arith.cmpi" or op.attrs["predicate"] not in _ORDERS:
-                    continue
-                if isinstance(op.operands[0].type, VectorType):
-                    continue
+        for op in own:
+            if _compares(op) and op.attrs["predicate"] in _ORDERS:
                 for n, (one, other) in enumerate((op.operands, op.operands[::-1])):
-                    if self.counts(one, frozenset()) and not _constant(other):
+                    if self.counts(one, _LINEAR) and not _constant(other):
                         yield op, n
 
-    def counts(self, v: Value, asked: frozenset[Value]) -> bool:
-        """Whether a value goes on by the same step in each round."""
+    def meets(self, op: Op) -> bool:
+        """Whether what is made of a counter is compared with what varies, or a helper may compare it."""
+        if op.name == "func.call":
+            return any(self.counts(v, None) for v in op.operands)
+        return _compares(op) and any(
+            self.counts(one, None) and self.varies(other) for one, other in (op.operands, op.operands[::-1])
+        )
+
+    def counts(self, v: Value, by: tuple[str, ...] | None, asked: frozenset[Value] = frozenset()) -> bool:
+        """Whether a value goes on from round to round, or is made of such by these operations, or any."""
         if v not in self.inside:
             return False
         if not isinstance(v.owner, Op):
@@ -97,8 +115,24 @@ class _Loop:
         if v.owner.name == "weft.get":
             slot = v.owner.operands[0]
             given = self.sets.get(slot, [])
-            return slot in asked or any(self.counts(g, asked | {slot}) for g in given)
-        return v.owner.name in _LINEAR and any(self.counts(o, asked) for o in v.owner.operands)
+            return slot in asked or any(self.counts(g, by, asked | {slot}) for g in given)
+        through = v.owner.spec.pure if by is None else v.owner.name in by
+        return through and any(self.counts(o, by, asked) for o in v.owner.operands)
+
+    def varies(self, v: Value) -> bool:
+        """Whether a value may be another in each round."""
+        if v not in self.inside:
+            return False
+        op = v.owner
+        if not isinstance(op, Op):
+            return True
+        if op.name == "weft.get":
+            return op.operands[0] in self.sets
+        return not op.spec.pure or any(self.varies(o) for o in op.operands)
+
+
+def _compares(op: Op) -> bool:
+    return op.name == "arith.cmpi" and not isinstance(op.operands[0].type, VectorType)
 
 
 def _constant(v: Value) -> bool:

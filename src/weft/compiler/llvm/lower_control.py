@@ -21,19 +21,20 @@ def _compare(lw: Lowering, op: Op) -> None:
     a, c = op.operands
     name = "icmp" if op.name == "arith.cmpi" else "fcmp"
     if (op, 0) in lw.hidden or (op, 1) in lw.hidden:
-        lw.set(op, f"{name} {op.attrs['predicate']} i64 {_hidden(lw, op, 0)}, {_hidden(lw, op, 1)}")
+        kind = "i64" if a.type.bits > 32 else "i32"
+        lw.set(op, f"{name} {op.attrs['predicate']} {kind} {_hidden(lw, op, 0)}, {_hidden(lw, op, 1)}")
     else:
         lw.set(op, f"{name} {op.attrs['predicate']} {lw.typed(a)}, {lw.ref(c)}")
 
 
 def _hidden(lw: Lowering, op: Op, n: int) -> str:
-    """An operand in 64 bits, behind assembly of no instruction if LLVM is not to look into it."""
-    given = lw.ref(op.operands[n])
-    if op.operands[n].type.bits < 64:
+    """An operand in 32 or 64 bits, behind assembly of no instruction if LLVM is not to look into it."""
+    given, bits = lw.ref(op.operands[n]), op.operands[n].type.bits
+    if bits < 32:
         wide = lw.new()
-        lw.put(f"{wide} = sext {lw.typed(op.operands[n])} to i64")
+        lw.put(f"{wide} = sext {lw.typed(op.operands[n])} to i32")
         given = wide
-    return _opaque(lw, "i64", given) if (op, n) in lw.hidden else given
+    return _opaque(lw, "i64" if bits > 32 else "i32", given) if (op, n) in lw.hidden else given
 
 
 def _opaque(lw: Lowering, kind: str, given: str) -> str:
