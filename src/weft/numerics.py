@@ -1,7 +1,7 @@
 """The limits of the number types, as Mojo's ``utils.numerics`` names them.
 
-Each takes a type and gives a constant of it. In a kernel, ``max_finite(type(x))`` is one of what ``x`` is: of
-a ``SIMD``, in all lanes.
+Each takes a type, or its ``DType``, and gives a constant of it. In a kernel, ``max_finite(type(x))`` is one
+of what ``x`` is: of a ``SIMD``, in all lanes.
 
 Example:
     >>> from weft import Float32, Int8
@@ -21,7 +21,7 @@ from weft.abi.formats import limits, wrap
 from weft.diagnostics import refuse
 from weft.diagnostics.modules import present
 from weft.dtype import DType
-from weft.lang.number import Number
+from weft.lang.number import Number, number_class
 
 __all__ = ["epsilon", "inf", "max_finite", "max_or_inf", "min_finite", "min_or_neg_inf", "nan"]
 
@@ -29,84 +29,92 @@ T = TypeVar("T", bound=Number)
 
 
 def _format(name: str, kind: Any, *, float_only: bool = False) -> DType:
-    found = getattr(kind, "dtype", None) if isinstance(kind, type) else None
+    found = (
+        kind if isinstance(kind, DType) else getattr(kind, "dtype", None) if isinstance(kind, type) else None
+    )
     what = "a type of floats" if float_only else "a type of numbers"
     if not isinstance(found, DType) or not (found.is_float or (found.is_number and not float_only)):
-        shown = kind.__name__ if isinstance(kind, type) else f"the value {kind!r}"
+        shown = kind.__name__ if isinstance(kind, type) else repr(kind) if found else f"the value {kind!r}"
         refuse("argument-type", f"{name} takes {what}, not {shown}", hint=f"write {name}(Float32)")
     return found
+
+
+def _number(kind: Any, value: float) -> Any:
+    """A constant of a type of numbers, or of the one that a DType is of."""
+    return (number_class(kind) if isinstance(kind, DType) else kind)(value)
 
 
 def _has_infinity(d: DType) -> bool:
     return d.is_float and math.isinf(wrap(d, math.inf))
 
 
-def max_finite(kind: type[T]) -> T:
+def max_finite(kind: type[T] | DType) -> T:
     """The greatest finite number of a type.
 
     Raises:
         CompileError: it is no type of numbers.
     """
-    return kind(limits(_format("max_finite", kind))[1])
+    return _number(kind, limits(_format("max_finite", kind))[1])
 
 
-def min_finite(kind: type[T]) -> T:
+def min_finite(kind: type[T] | DType) -> T:
     """The least finite number of a type; of floats, the negative of the greatest.
 
     Raises:
         CompileError: it is no type of numbers.
     """
-    return kind(limits(_format("min_finite", kind))[0])
+    return _number(kind, limits(_format("min_finite", kind))[0])
 
 
-def max_or_inf(kind: type[T]) -> T:
+def max_or_inf(kind: type[T] | DType) -> T:
     """The greatest number of a type, infinity if it has one: where a search for the least begins.
 
     Raises:
         CompileError: it is no type of numbers.
     """
     d = _format("max_or_inf", kind)
-    return kind(math.inf if _has_infinity(d) else limits(d)[1])
+    return _number(kind, math.inf if _has_infinity(d) else limits(d)[1])
 
 
-def min_or_neg_inf(kind: type[T]) -> T:
+def min_or_neg_inf(kind: type[T] | DType) -> T:
     """The least number of a type, minus infinity if it has one: where a search for the greatest begins.
 
     Raises:
         CompileError: it is no type of numbers.
     """
     d = _format("min_or_neg_inf", kind)
-    return kind(-math.inf if _has_infinity(d) else limits(d)[0])
+    return _number(kind, -math.inf if _has_infinity(d) else limits(d)[0])
 
 
-def inf(kind: type[T]) -> T:
+def inf(kind: type[T] | DType) -> T:
     """Infinity of a type of floats.
 
     Raises:
         CompileError: it is no type of floats, or has no infinity.
     """
     if not _has_infinity(_format("inf", kind, float_only=True)):
-        refuse("argument-type", f"{kind.__name__} has no infinity", hint=f"write max_finite({kind.__name__})")
-    return kind(math.inf)
+        shown = getattr(kind, "__name__", kind)
+        refuse("argument-type", f"{shown} has no infinity", hint=f"write max_finite({shown})")
+    return _number(kind, math.inf)
 
 
-def nan(kind: type[T]) -> T:
+def nan(kind: type[T] | DType) -> T:
     """What is not a number, of a type of floats.
 
     Raises:
         CompileError: it is no type of floats.
     """
     _format("nan", kind, float_only=True)
-    return kind(math.nan)
+    return _number(kind, math.nan)
 
 
-def epsilon(kind: type[T]) -> T:
+def epsilon(kind: type[T] | DType) -> T:
     """The distance from 1 to the next greater number of a type of floats, as NumPy's ``finfo.eps``.
 
     Raises:
         CompileError: it is no type of floats.
     """
-    return kind(2.0 / _format("epsilon", kind, float_only=True).greatest)
+    return _number(kind, 2.0 / _format("epsilon", kind, float_only=True).greatest)
 
 
 present(globals())

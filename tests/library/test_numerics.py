@@ -13,14 +13,22 @@ from weft import (
     BFloat16,
     Bool,
     CompileError,
+    Comptime,
     Float8_e4m3fn,
     Float8_e5m2,
     Float32,
     Int32,
     func,
+    iota,
+    kernel,
     numerics,
 )
+from weft.dtype import DType
+from weft.gpu.host import DeviceContext
+from weft.layout import LayoutTensor
+from weft.math import min as math_min
 
+LIMITS: Any = numerics
 FLOATS = ["float16", "float32", "float64"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
@@ -86,3 +94,31 @@ def test_what_is_refused() -> None:
     text = refusal(numerics.inf, Float8_e4m3fn)
     assert "Float8_e4m3fn has no infinity" in text
     assert "write max_finite(Float8_e4m3fn)" in text
+
+
+@pytest.mark.parametrize("name", [*FLOATS, *INTEGERS])
+def test_a_dtype_is_its_type(name: str) -> None:
+    kind, dtype = named(name), getattr(DType, name)
+    functions = ["max_finite", "min_finite", "max_or_inf", "min_or_neg_inf"]
+    for function in functions + ["inf", "epsilon"] * (name in FLOATS):
+        found = getattr(numerics, function)(dtype)
+        assert type(found) is kind
+        assert float(found) == float(getattr(numerics, function)(kind))
+    with pytest.raises(CompileError, match=r"inf takes a type of floats, not DType\.int32"):
+        numerics.inf(DType.int32)
+
+
+@kernel
+def _least(x: LayoutTensor[Any], out: LayoutTensor[Any], *, dtype: Comptime[DType]):
+    best = LIMITS.max_finite(dtype)
+    for i in range(x.shape[0]):
+        best = math_min(best, x[i])
+    out[0] = best + iota(dtype, 4)[0]
+
+
+@pytest.mark.parametrize("name", ["float32", "int16"])
+def test_kernels_are_given_a_dtype(name: str, cpu: DeviceContext) -> None:
+    x, out = np.array([5, -3, 9], name), np.zeros(1, name)
+    cpu.enqueue_function(_least, x, out, dtype=getattr(DType, name), grid_dim=1, block_dim=1)
+    cpu.synchronize()
+    assert out[0] == x.min()

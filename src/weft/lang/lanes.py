@@ -222,7 +222,7 @@ def vector_of(b: Elaboration, lanes: Sequence[Value], kind: Type) -> Value:
     return out
 
 
-def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:
+def iota(cls: type[Any] | DType, lanes: int, start: Any = 0, step: Any = 1) -> Any:
     """``start, start + step, ...`` in the lanes of a SIMD value.
 
     Args:
@@ -239,6 +239,7 @@ def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:
         >>> sum_of_four(1)  # 1 + 11 + 21 + 31
         64
     """
+    cls = number_class(cls) if isinstance(cls, DType) else cls
     whole = wide(cls, lanes)
     counted = whole(tuple([wrap(cls.dtype, lane) for lane in range(lanes)]) if lanes > 1 else 0)
     if not isinstance(step, int) or step != 1:

@@ -157,7 +157,7 @@ def _attribute(error: AttributeError) -> _Found | None:
     elif isinstance(held, Number) and name in "xyzw":
         hint = f"write {OBJECT}[{'xyzw'.index(name)}]"
     if not hint:
-        hint = "look it up in the reference"
+        hint = (isinstance(held, type) and advice(name)) or "look it up in the reference"
     return problem("unknown-attribute", f"{what} has no attribute `{name}`", hint, *notes)
 
 
@@ -213,6 +213,8 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
             text = re.sub(r"'(.+)' object is not iterable", r"cannot unpack non-iterable \1 object", text)
     if m := _UNPACK.match(text):
         hint = f"take its lanes: {VALUE}[0]" if m[1].startswith("SIMD[") else "assign it to one variable"
+        if m[1].startswith("SIMD[") and m[1].endswith((", 2]", ", 4]")):
+            hint = f"write vec{m[1][-2]}({VALUE}), from weft.linalg, or take its lanes: {VALUE}[0]"
         return problem("unpack", f"{_article(m[1])} is one value and cannot be unpacked", hint, part=VALUE)
     m = _VERB.match(text)
     if m is None:
@@ -244,6 +246,10 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
         hint = f"loop over range(n) and index: {VALUE}[i]"
     if kind in ("function", "method") and code == "index":
         hint = "call it, with all arguments in parentheses"
+        if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
+            called, within = ast.unparse(node.value), ast.unparse(node.slice).strip("()")
+            within = f"..., width={within}" if called.endswith(".load") else within
+            hint += f": {called}({'..., value' if called.endswith('.store') else within})"
     elif kind in INDICES:
         hint = f"write {OBJECT}.x, {OBJECT}.y or {OBJECT}.z"
     return problem(code, f"{_article(kind)} {words}", hint, part=VALUE if code == "iteration" else None)
