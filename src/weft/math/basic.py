@@ -7,7 +7,9 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any, overload
 
+from weft.diagnostics import VALUE, refuse
 from weft.lang import Bool
+from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike
 from weft.math import ops, plain
 from weft.math.dispatch import by_elements, floating, is_plain, meet
@@ -35,6 +37,17 @@ def abs(x: Any) -> Any:
     return builtins.abs(x)
 
 
+def _check_two(name: str, x: object, more: tuple[Any, ...]) -> None:
+    """Refuse one thing alone, of which Python's function takes the least or greatest item."""
+    if not more:
+        hint = "add the other"
+        if not isinstance(x, (Number, int, float)) and hasattr(x, "__iter__"):
+            hint = f"Python's own {name} takes it: import builtins, and write builtins.{name}(...)"
+            hint = f"write {name}(*{VALUE})" if hasattr(x, "__len__") else hint
+        alone = "a generator" if "Generat" in type(x).__name__ else kind_of(x)
+        refuse("call", f"weft.math.{name} takes two numbers or more, not {alone} alone", hint=hint)
+
+
 def _extreme(name: str, x: Any, y: Any) -> Any:
     least = name == "min"
     made = by_elements(functools.partial(_extreme, name), (x, y))
@@ -51,26 +64,26 @@ def _extreme(name: str, x: Any, y: Any) -> Any:
 
 
 @overload
-def min(x: NumberT, y: NumberT | float, *more: NumberT | float) -> NumberT: ...
+def min(x: NumberT, y: NumberT | float, /, *more: NumberT | float) -> NumberT: ...
 
 
 @overload
-def min(x: float, y: NumberT, *more: NumberT | float) -> NumberT: ...
+def min(x: float, y: NumberT, /, *more: NumberT | float) -> NumberT: ...
 
 
 @overload
-def min(x: PlainT, y: PlainT, *more: PlainT) -> PlainT: ...
+def min(x: PlainT, y: PlainT, /, *more: PlainT) -> PlainT: ...
 
 
 @overload
-def min(x: TensorT, y: Any, *more: Any) -> TensorT: ...
+def min(x: TensorT, y: Any, /, *more: Any) -> TensorT: ...
 
 
 @overload
-def min(x: NumberLike, y: TensorT, *more: Any) -> TensorT: ...
+def min(x: NumberLike, y: TensorT, /, *more: Any) -> TensorT: ...
 
 
-def min(x: Any, y: Any, *more: Any) -> Any:
+def min(x: Any, *more: Any) -> Any:
     """The least of two or more numbers, lane by lane; of tensors element by element.
 
     Where one of two floats is nan the result is the other, as with C's ``fmin`` and in CUDA; -0 is less
@@ -80,40 +93,42 @@ def min(x: Any, y: Any, *more: Any) -> Any:
         >>> min(3, 2), min(float("nan"), 1.0)
         (2, 1.0)
     """
-    least = _extreme("min", x, y)
+    _check_two("min", x, more)
+    least = x
     for z in more:
         least = _extreme("min", least, z)
     return least
 
 
 @overload
-def max(x: NumberT, y: NumberT | float, *more: NumberT | float) -> NumberT: ...
+def max(x: NumberT, y: NumberT | float, /, *more: NumberT | float) -> NumberT: ...
 
 
 @overload
-def max(x: float, y: NumberT, *more: NumberT | float) -> NumberT: ...
+def max(x: float, y: NumberT, /, *more: NumberT | float) -> NumberT: ...
 
 
 @overload
-def max(x: PlainT, y: PlainT, *more: PlainT) -> PlainT: ...
+def max(x: PlainT, y: PlainT, /, *more: PlainT) -> PlainT: ...
 
 
 @overload
-def max(x: TensorT, y: Any, *more: Any) -> TensorT: ...
+def max(x: TensorT, y: Any, /, *more: Any) -> TensorT: ...
 
 
 @overload
-def max(x: NumberLike, y: TensorT, *more: Any) -> TensorT: ...
+def max(x: NumberLike, y: TensorT, /, *more: Any) -> TensorT: ...
 
 
-def max(x: Any, y: Any, *more: Any) -> Any:
+def max(x: Any, *more: Any) -> Any:
     """The greatest of two or more numbers, lane by lane, of tensors element by element; nan as in ``min``.
 
     Example:
         >>> max(3, 2), max(1.0, 2.5, 2.0)
         (3, 2.5)
     """
-    greatest = _extreme("max", x, y)
+    _check_two("max", x, more)
+    greatest = x
     for z in more:
         greatest = _extreme("max", greatest, z)
     return greatest

@@ -94,6 +94,10 @@ _ELSEWHERE = {
     **{f"atomic{n.title()}": _ATOMIC.format(n) for n in _ATOMICS},
     **{f"atomic_{n}": _ATOMIC.format(n) for n in _ATOMICS},
     **_all("@kernel, and a type for each parameter", "jit njit autojit"),
+    "prange": "range(n); threads share a loop in a launch over=n",
+    **{f"xoroshiro128p_uniform_{t}": "rand(seed, i), from weft.random" for t in ("float32", "float64")},
+    **{f"xoroshiro128p_normal_{t}": "randn(seed, i), from weft.random" for t in ("float32", "float64")},
+    "create_xoroshiro128p_states": "rand(seed, i) in the kernel, from weft.random, which has no state",
     **UNMISTAKABLE,
 }
 """What others call so; of CUDA without the underscores before the name."""
@@ -114,12 +118,16 @@ _TYPES = {
 _MODULES = {
     "cuda": {
         "": "global_idx.x for cuda.grid(1), thread_idx.x, barrier() and so on, from weft.gpu",
-        "grid": _OVER,
+        "grid": f"{_OVER}; for cuda.grid(2) x, y = global_idx.x, global_idx.y",
+        "cg": "grid_sync(), from weft.gpu, with cooperative=True at the launch",
+        "libdevice": "weft.math, which has its functions without the f",
+        "random": "rand(seed, i), from weft.random, which has no state",
+        "nanosleep": "leave it out: a thread that waits does so by an atomic load or at a barrier",
         "gridsize": "grid_dim.x * block_dim.x, from weft.gpu",
         "shared": _SHARED,
         "local": "stack_allocation(Float32, 4), from weft.memory",
         "const": "a list or a NumPy array outside of the kernel",
-        "atomic": _ATOMIC.format("add"),
+        "atomic": _ATOMIC.format("add") + ", which has fetch_max, exchange, compare_exchange and so on",
     },
     "tl": {
         "": "the program of one element, global_idx.x, from weft.gpu, in a launch over=n",
@@ -216,9 +224,19 @@ OF_TENSORS = {
         ("T", "permute", "mT"), "write t.transpose(), or the indices the other way round: t[j, i]"
     ),
     **dict.fromkeys(("astype", "to", "float"), "convert its elements: Float32(t[i])"),
+    **_all("index it, t[i, j]; its layout has them: t.layout.stride", "strides stride"),
     **dict.fromkeys(("copy", "clone"), "copy it into memory of the thread or block: its copy_from(t)"),
 }
 """What to write for methods that arrays of other libraries have."""
+
+OF_NUMBER_TYPES = {
+    **_all("max_finite", "max MAX max_value MAX_FINITE"),
+    **_all("min_finite", "min MIN min_value MIN_FINITE lowest"),
+    **_all("inf", "inf infinity INFINITY Inf"),
+    **_all("nan", "nan NAN NaN"),
+    **_all("epsilon", "eps epsilon EPSILON"),
+}
+"""The functions of ``weft.numerics`` that give what others have as attributes of a type of numbers."""
 
 _OF_LINALG = {
     **dict.fromkeys(("normalized", "unit"), "normalize({})"),

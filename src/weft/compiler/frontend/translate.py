@@ -21,6 +21,7 @@ from weft.compiler.frontend.names import (
     MATH,
     NUMPYS,
     OF_MODULES,
+    OF_NUMBER_TYPES,
     OF_PARTS,
     OF_POINTERS,
     OF_TENSORS,
@@ -148,8 +149,10 @@ def _attribute(error: AttributeError) -> _Found | None:
         hint = f"write {OBJECT}, numbers = {OBJECT}.{guess}()"
     if type(held).__name__ == "Tile" and name in OF_TILES:
         hint = f"write {OF_TILES[name]}"
+    if isinstance(held, type) and issubclass(cast("type[Any]", held), Number) and name in OF_NUMBER_TYPES:
+        hint = f"write {OF_NUMBER_TYPES[name]}({held.__name__}), from weft.numerics"
     if type(held).__name__ == "LayoutTensor":
-        hint = hint or OF_TENSORS.get(name, "")
+        hint = OF_TENSORS.get(name, "") or hint
     elif isinstance(held, Number) and name in OF_NUMBERS:
         hint = OF_NUMBERS[name].format(OBJECT)
     elif isinstance(held, Number) and name in MATH and name not in known and guess not in ALIASES.values():
