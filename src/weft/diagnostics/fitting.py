@@ -139,7 +139,7 @@ def _meant(name: str, params: Sequence[Fitted], options: Iterable[str], given: C
     free = [n for n in (*[p.name for p in params], *options) if n not in given]
     alike = [words.split()[0] for words in _ALIKE if name in words.split()]
     needed = [p.name for p in params if p.name in free and p.default is MISSING and not p.variable]
-    found = nearest(name, free) or next((n for n in alike if n in free), None)
+    found = next((n for n in alike if n in free), None) or nearest(name, free)
     return found or (needed[0] if len(needed) == 1 else None)
 
 

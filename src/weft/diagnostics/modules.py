@@ -101,7 +101,7 @@ def _unknown(caller: FrameType, module: str, name: str) -> Exception:
 
     known = [n for n in dir(sys.modules[module]) if n[0] != "_"]
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
-    hint = advised_on_import(name) or (_elsewhere(name) if imported else "")
+    hint = advised_on_import(name) or _elsewhere(name)
     if not hint:
         from weft.diagnostics.spelt import asked_of
 

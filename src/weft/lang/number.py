@@ -132,6 +132,15 @@ class Number(Conversions, AsPython):
     dtype: ClassVar[DType]
     if not TYPE_CHECKING:
         dtype = _NoFormat()
+
+        def __class_getitem__(cls, item):
+            """Refused: what Numba writes for an array, and others for lanes."""
+            name = cls.__name__
+            hint = f"write SIMD[{name}, {item}] for lanes, InlineArray[{name}, {item}] for an array"
+            if not isinstance(item, int):
+                hint = f"write Pointer[{name}] for an array, LayoutTensor[{name}] for one with extents"
+            refuse("annotation", f"{name} is one number, which takes no brackets", hint=hint)
+
     lanes: ClassVar[int] = 1
     value: Any
     weak: object
