@@ -200,15 +200,14 @@ def _before_warps(parts: Any) -> Any:
 def broadcast(value: T, thread: NumberLike = 0) -> T:
     """What ``value`` is in the thread of this number, for all. Two barriers; shared memory for one value.
 
-    An assertion fails where the block has no such thread.
+    On a CPU an assertion fails where the block has no such thread; a GPU has no register for that.
     """
-    number = integer(thread, "the number of a thread")
-    return cast("T", _broadcast(value, Int(number), sure=isinstance(thread, int) and thread == 0))
+    return cast("T", _broadcast(value, Int(integer(thread, "the number of a thread"))))
 
 
 @func
-def _broadcast(value: Any, thread: Int, *, sure: Comptime[bool]) -> Any:
-    if not sure:
+def _broadcast(value: Any, thread: Int) -> Any:
+    if threads_are_loops():
         assert 0 <= thread < block_threads(), "the block has no such thread"
     place = stack_allocation(_type_of(value), 1, address_space=AddressSpace.SHARED)
     if block_thread() == thread:
@@ -222,7 +221,7 @@ def _broadcast(value: Any, thread: Int, *, sure: Comptime[bool]) -> Any:
 def exchange(value: T, thread: NumberLike, *, most: int = _MOST) -> T:
     """What ``value`` is in another thread; threads may read from different ones. Two barriers.
 
-    An assertion fails where the block has no such thread.
+    On a CPU an assertion fails where the block has no such thread.
 
     Args:
         value: each thread's own.
@@ -234,7 +233,8 @@ def exchange(value: T, thread: NumberLike, *, most: int = _MOST) -> T:
 
 @func
 def _exchanged(value: Any, thread: Int, *, most: Comptime[int]) -> Any:
-    assert 0 <= thread < block_threads() <= most, "the block has no such thread"
+    if threads_are_loops():
+        assert 0 <= thread < block_threads() <= most, "the block has no such thread"
     places = stack_allocation(_type_of(value), most, address_space=AddressSpace.SHARED)
     places[block_thread()] = value
     barrier()
