@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.compiler.frontend.names_of_cuda import OF_CUDA, OF_GROUPS
 from weft.compiler.frontend.names_of_warp import OF_TURNS, UNMISTAKABLE
 from weft.dtype import as_dtype
 from weft.lang.above import above
@@ -105,6 +106,7 @@ _ELSEWHERE = {
     **{f"xoroshiro128p_normal_{t}": "randn(seed, i), from weft.random" for t in ("float32", "float64")},
     "create_xoroshiro128p_states": "rand(seed, i) in the kernel, from weft.random, which has no state",
     **UNMISTAKABLE,
+    **OF_CUDA,
 }
 """What others call so; of CUDA without the underscores before the name."""
 
@@ -174,6 +176,7 @@ _MODULES = {
 """What the modules of Numba, Triton, Warp and Taichi have, by the names that they go by; "" is all else."""
 
 _MODULES["tm"] = _MODULES["ti"]
+_MODULES["cg"] = _MODULES["cooperative_groups"] = OF_GROUPS
 _PACKAGES = {"numba": "cuda", "triton": "tl", "warp": "wp", "taichi": "ti"}
 """The packages whose modules these are."""
 

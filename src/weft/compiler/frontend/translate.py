@@ -157,8 +157,9 @@ def _attribute(error: AttributeError) -> _Found | None:
         hint = OF_NUMBERS[name].format(OBJECT)
     elif isinstance(held, Number) and name in MATH and name not in known and guess not in ALIASES.values():
         hint = f"write weft.math.{name}({OBJECT})"
-    elif isinstance(held, Number) and name in "xyzw":
-        hint = f"write {OBJECT}[{'xyzw'.index(name)}]"
+    elif isinstance(held, Number) and set(name) <= set("xyzw"):
+        hint = f"write {OBJECT}[{'xyzw'.find(name)}]" if len(name) == 1 else f"write vec4({OBJECT}).{name}"
+        hint = hint if held.lanes > 1 else "leave it out: it is one number"
     if not hint:
         hint = (isinstance(held, type) and advice(name)) or "look it up in the reference"
     return problem("unknown-attribute", f"{what} has no attribute `{name}`", hint, *notes)
