@@ -16,6 +16,7 @@ from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang.as_python import check_classes, name_of, stands_for
 from weft.lang.elaboration import current
+from weft.lang.hints import kind_of
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number, number_class
 from weft.lang.printing import kernel_print, text_of
@@ -178,6 +179,9 @@ class Builtins(FunctionState):
     def py_round(self, value: Any, *digits: Any) -> Any:
         """``round``: of a float, to the nearest integer, ties to even, as Int."""
         if not isinstance(value, Number):
+            if not hasattr(value, "__round__"):
+                hint = f"write round({VALUE}), with round of weft.math, which goes number by number"
+                refuse("builtin", f"Python's round takes a number, not {kind_of(value)}", hint=hint)
             return round(value, *digits)
         if digits:
             scale = 10.0 ** digits[0] if isinstance(digits[0], int) and 0 < digits[0] < 16 else "scale"
