@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from placed_arrays import Array, arrays, found, placed
 from weft import LaunchError
 from weft.gpu.host import DeviceContext
-from weft.kernels import argsort, sort, sort_by_key, topk
+from weft.kernels import argsort, embedding, sort, sort_by_key, take, topk, transpose
 from weft.kernels.operands import Operands
 
 
@@ -113,3 +115,20 @@ def test_what_may_stay_is_written_down_where_there_is_room(device: DeviceContext
             order = places(x, 1, largest)[:, :k]
             np.testing.assert_array_equal(found(where), order)
             np.testing.assert_array_equal(found(values), np.take_along_axis(x, order, 1))
+
+
+@pytest.mark.parametrize("kind", ["complex64", "complex128", [("a", "f4"), ("b", "f4")]], ids=str)
+def test_what_is_no_number_is_refused(kind: Any) -> None:
+    x, numbers = np.zeros((2, 3), kind), np.zeros((2, 3), np.float32)
+    calls = [lambda: sort(x), lambda: argsort(x), lambda: topk(x, 1)]
+    calls += [lambda: sort_by_key(x, numbers), lambda: sort_by_key(numbers, x), lambda: sort(x, 0)]
+    for call in calls:
+        with pytest.raises(LaunchError, match="no number or bool"):
+            call()
+
+
+def test_elements_of_other_sizes_are_refused_where_they_are_moved() -> None:
+    x, rows = np.zeros((2, 3), np.complex128), np.array([0])
+    for call in (lambda: transpose(x), lambda: take(x, rows, 0), lambda: embedding(rows, x)):
+        with pytest.raises(LaunchError, match="whose elements are of 16 bytes"):
+            call()

@@ -10,13 +10,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from weft.dtype import as_dtype
 from weft.gpu import barrier, block_idx, thread_idx
 from weft.gpu.memory import async_copy, async_copy_wait_all
 from weft.kernels.operands import Operand, Operands, merged, row_major
 from weft.kernels.row_memory import begin
 from weft.lang import SIMD, Comptime, Int, Int32, Pointer, kernel, unroll
-from weft.lang.generic import written
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
@@ -46,7 +44,7 @@ def copy(op: Operands, x: Operand, out: Operand) -> None:
     order = sorted(range(len(x.shape)), key=lambda n: (-out.strides[n], -x.strides[n]))
     shape = tuple(x.shape[n] for n in order)
     extents, (here, there) = merged(shape, *[tuple(o.strides[n] for n in order) for o in (x, out)])
-    bits = written(as_dtype(f"uint{8 * x.dtype.itemsize}"))
+    bits = x.bits
     fast = next((n for n, step in enumerate(here[:-1]) if step == 1 and extents[n] >= SHORT), None)
     turned = there[-1] == 1 and here[-1] != 1 and extents[-1] >= SHORT
     if op.threads_are_loops:

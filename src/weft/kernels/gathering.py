@@ -116,7 +116,7 @@ def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any
         across = min(TAKING, 1 << (inner - 1).bit_length())
         deep, each = TAKING // across, min(EACH, -(-inner // across))
     known = {"across": across, "deep": deep, "each": each, "width": width}
-    bits = written(as_dtype(f"uint{8 * x.dtype.itemsize}"))
+    bits = x.bits
     arguments = x, numbers, made, source.outer * rows, rows, inner, source.n, source.steps
     op.launch(taken, -(-source.outer * rows // deep), (across, deep), *arguments, bits=bits, **known)
     if made is not target:

@@ -47,6 +47,7 @@ KINDS = {
     "float": ("float", "bfloat"),
     "integer": ("int", "uint"),
     "number": ("float", "bfloat", "int", "uint"),
+    "number or bool": ("float", "bfloat", "int", "uint", "bool"),
 }
 """Words for the types that an operation takes, and the kinds of ``DType`` that they mean."""
 
@@ -172,6 +173,19 @@ class Operand:
     def kind(self) -> type[Any]:
         """The class of the elements: ``Float32``."""
         return written(self.dtype)
+
+    @property
+    def bits(self) -> type[Any]:
+        """The class of integers that are as wide as the elements, by which these are moved.
+
+        Raises:
+            LaunchError: there is none.
+        """
+        if self.dtype.itemsize not in (1, 2, 4, 8):
+            hint = "pass its parts, as `x.real`, or a view as numbers with one more axis"
+            found = f"of {type_name(self.dtype)}, whose elements are of {self.dtype.itemsize} bytes"
+            self.refuse(f"{found}, not of 1, 2, 4 or 8", hint)
+        return written(as_dtype(f"uint{8 * self.dtype.itemsize}"))
 
     @property
     def size(self) -> int:

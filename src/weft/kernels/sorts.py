@@ -36,7 +36,7 @@ def sort(x: A, axis: int = -1, *, descending: bool = False, out: Any = None) -> 
         array([-1.,  2.,  3., nan])
     """
     op = Operands("sort", x=x)
-    source = op["x"]
+    source = op["x"].of("number or bool")
     along = op.axis(axis)
     target = op.result(source.shape, source.dtype, out, same=[source])
     _sorted(op, source, target, along, descending)
@@ -54,7 +54,7 @@ def argsort(x: Any, axis: int = -1, *, descending: bool = False, out: Any = None
         array([0, 3, 2, 1])
     """
     op = Operands("argsort", x=x)
-    source = op["x"]
+    source = op["x"].of("number or bool")
     along = op.axis(axis)
     places = op.result(source.shape, DType.int64, out)
     _sorted(op, source, None, along, descending, None, places)
@@ -81,7 +81,8 @@ def sort_by_key(keys: A, values: B, axis: int = -1, *, descending: bool = False)
         (array([1, 2, 3]), array([1.5, 2.5, 0.5]))
     """
     op = Operands("sort_by_key", keys=keys, values=values)
-    source, others = op["keys"], op["values"].shaped(op["keys"].shape, "that of keys is")
+    source = op["keys"].of("number or bool")
+    others = op["values"].of("number or bool").shaped(source.shape, "that of keys is")
     along = op.axis(axis)
     target = op.result(source.shape, source.dtype, name="keys")
     moved = op.result(source.shape, others.dtype, name="values")
@@ -115,7 +116,7 @@ def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
         (array([4, 3]), array([2, 0]))
     """
     op = Operands("topk", x=x)
-    source = op["x"]
+    source = op["x"].of("number or bool")
     along = op.axis(axis)
     n = source.shape[along]
     if type(k) is not int or not 0 <= k <= n:
