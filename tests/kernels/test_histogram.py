@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,3 +34,6 @@ def test_many_elements_and_many_bins(device: DeviceContext, bins: int) -> None:
 def test_ranges_without_extent_are_refused() -> None:
     with pytest.raises(LaunchError, match="there are 3 bins from 1\\.0 to 1\\.0"):
         histogram(np.zeros(3), 3, (1, 1))
+    for ends in (None, (0, 1, 2), (0.0, np.inf), (np.nan, 1.0)):  # NumPy refuses the last three, too
+        with pytest.raises(LaunchError, match="range= takes two finite numbers"):
+            histogram(np.zeros(3), 3, cast("Any", ends))

@@ -7,6 +7,7 @@ many bins they count in global memory. Only integers are added by atomics, whose
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, TypeVar
 
 from weft.atomic import Atomic
@@ -29,7 +30,7 @@ CHUNK = 1 << 16
 
 
 @planned
-def histogram(x: A, bins: int = 10, range: tuple[float, float] = (0.0, 1.0), *, out: Any = None) -> A:
+def histogram(x: A, bins: int = 10, range: tuple[float, float] | None = None, *, out: Any = None) -> A:
     """How many elements lie in each of ``bins`` equal parts of a range; Int64.
 
     A part has its lower end and not its upper one, but the last part has both; elements outside and nan are
@@ -38,7 +39,8 @@ def histogram(x: A, bins: int = 10, range: tuple[float, float] = (0.0, 1.0), *, 
     Args:
         x: numbers, of any shape and strides.
         bins: how many parts.
-        range: the lower end and the upper one: ``(0, 256)`` with 256 bins counts bytes.
+        range: the lower end and the upper one: ``(0, 256)`` with 256 bins counts bytes. It has to be given;
+            the ends of the data, which NumPy takes without it, would be another pass that the host waits for.
         out: where the result goes, (bins,).
 
     Raises:
@@ -52,7 +54,7 @@ def histogram(x: A, bins: int = 10, range: tuple[float, float] = (0.0, 1.0), *, 
     """
     op = Operands("histogram", x=x)
     source = op["x"].of("number")
-    low, high = float(range[0]), float(range[1])
+    low, high = _ends(range)
     if bins < 1 or not low < high:
         message = f"histogram: there are {bins} bins from {low} to {high}"
         hint = "ask for one bin at least, from less to more"
@@ -67,6 +69,15 @@ def histogram(x: A, bins: int = 10, range: tuple[float, float] = (0.0, 1.0), *, 
     if counts is not target:
         copy(op, counts, target)
     return op.give(target)
+
+
+def _ends(given: tuple[float, float] | None) -> tuple[float, float]:
+    ends = () if given is None else tuple(map(float, given))
+    if len(ends) != 2 or not all(map(isfinite, ends)):
+        message = f"histogram: range= takes two finite numbers, not {given!r}"
+        hint = "write range=(low, high): the ends of what x holds are x.min() and x.max()"
+        raise LaunchError.here("argument-type", message, hint, at=("range", 2))
+    return ends[0], ends[1]
 
 
 def _count(op: Operands, x: Any, counts: Any, bins: int, low: float, high: float) -> None:
