@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -33,3 +35,11 @@ def test_orders_that_name_no_axes_are_refused() -> None:
     for axes, message in (((0,), "axes are \\(0,\\), and x has 2"), ((0, 0), "names an axis twice")):
         with pytest.raises(LaunchError, match=message):
             transpose(np.zeros((2, 3)), axes)
+
+
+@pytest.mark.parametrize("shape", [(2, 4), (33, 70), (3, 2, 5)])
+@pytest.mark.parametrize("kind", ["c8", "f4, i4", "i2, i2"])
+def test_numpys_complex_numbers_and_records(kind: str, shape: tuple[int, ...]) -> None:
+    count = math.prod(shape) * np.dtype(kind).itemsize // 2
+    x: Array = np.arange(count, dtype=np.uint16).view(kind).reshape(shape)
+    assert transpose(x).tobytes() == np.transpose(x).tobytes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, cast, get_origin
+from typing import Any, NamedTuple, cast, get_args, get_origin
 
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
@@ -92,6 +92,8 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
         array = read(value)
     except Unreadable as found:
         raise Mismatch(found.found, allowed, found.hint * (not found.copied), copied=found.copied) from None
+    if wanted is None and any(map(get_origin, get_args(annotation))):  # what others say is looked at later
+        wanted = DType.uint8 if isinstance(array.dtype, ForeignStruct) else None
     array = _with_elements(array, wanted, allowed, "LayoutTensor" if as_tensor else "Pointer")
     wrong = array.misplaced(context)
     if wrong is not None:
@@ -125,16 +127,16 @@ def _with_elements(array: ForeignArray, wanted: DType | None, allowed: str, kind
     if isinstance(wanted, ElementType):
         return as_elements(array, wanted, allowed)
     foreign = isinstance(array.dtype, ForeignStruct)
-    if foreign and wanted in (None, DType.uint8):
+    if foreign and wanted is DType.uint8:
         return as_bytes(array)
-    if wanted is None or array.dtype is wanted:
-        return array
     if foreign:
         like = {"complex64": "ComplexFloat32", "complex128": "ComplexFloat64"}.get(array.dtype.name)
         hint = f"annotate {kind}[{like}], of weft.complex" if like else ""
         raise Mismatch(
             array.describe(), allowed, hint or f"annotate {kind}[S], where S is a @struct like these"
         )
+    if wanted is None or array.dtype is wanted:
+        return array
     convert = array.advice.convert.format(name=wanted.name)
     instead = f"or annotate {kind}[{type_name(array.dtype)}]"
     if "(" not in convert:

@@ -86,7 +86,11 @@ class Operand:
             found = view if isinstance(view, ForeignArray) else self._read(view)
             whole = found.is_row_major and found.owner is given  # then launches take less time
             self._set(found, found.shape, found.strides)
-            self.memory = given if whole else found.of(found.dtype, (found.size,), (1,))
+            moved = found.dtype.kind == "element" and found.dtype.itemsize in (1, 2, 4, 8)
+            if not whole or moved:  # structs of other libraries are moved by their bits
+                self.memory = found.of(self.bits.dtype if moved else found.dtype, (found.size,), (1,))
+            else:
+                self.memory = given
 
     def _set(self, memory: Any, shape: Shape, strides: Shape) -> None:
         self.memory, self.shape, self.strides = memory, shape, strides
