@@ -421,9 +421,13 @@ def unite(u: Pointer[Int32], v: Pointer[Int32], m: Int, parent: Pointer[Int32]):
 
 @kernel
 def flatten(parent: Pointer[Int32], n: Int):
+    # Not `find`: its shortcuts, stored late, would undo what others have flattened
     i = global_idx.x
     if i < n:
-        parent[i] = find(parent, Int32(i))
+        root = parent[i]
+        while root > (next := parent[root]):
+            root = next
+        parent[i] = root
 
 
 def test_cc(device: DeviceContext) -> None:
