@@ -78,3 +78,15 @@ def test_what_does_not_fit_is_refused() -> None:
         put(x, i, np.ones((2, 4)))
     with pytest.raises(DeviceError, match="an index is outside of the axis"):
         take(x, np.array([3]), 0)
+
+
+def test_elements_that_only_numpy_knows_are_put(device: DeviceContext) -> None:
+    for x in (np.zeros(5, np.complex64), np.zeros(5, [("a", "i4"), ("b", "f4")])):
+        values, right = np.zeros(3, x.dtype), x.copy()
+        values.view(np.int32)[:] = np.arange(1, 7)
+        right[[4, 0, 2]] = values
+        put(x, np.array([4, 0, 2]), values)
+        np.testing.assert_array_equal(x, right)
+    for wide, add, words in ((complex, False, "not of 1, 2, 4 or 8"), (np.complex64, True, "is no number")):
+        with pytest.raises(LaunchError, match=words):
+            put(np.zeros(5, wide), np.array([1]), np.ones(1, wide), add=add)

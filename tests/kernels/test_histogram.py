@@ -31,9 +31,24 @@ def test_many_elements_and_many_bins(device: DeviceContext, bins: int) -> None:
     np.testing.assert_array_equal(found(histogram(placed(device, x), bins, (0, bins))), right)
 
 
+@pytest.mark.parametrize("kind", "efdi")
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-3.3, 0.7), (1.1, 700.3)])
+@pytest.mark.parametrize("bins", [3, 10, 31])
+def test_elements_on_the_ends_of_parts(
+    device: DeviceContext, kind: str, ends: tuple[float, float], bins: int
+) -> None:
+    low, high = ends
+    x = (low + (high - low) * np.arange(-1, bins + 2) / bins).astype(kind)
+    x = np.concatenate([x, np.linspace(low, high, bins + 1, dtype=kind), np.round(x, 1)])
+    right, _ = np.histogram(x, bins, ends)
+    np.testing.assert_array_equal(found(histogram(placed(device, x), bins, ends)), right)
+
+
 def test_ranges_without_extent_are_refused() -> None:
     with pytest.raises(LaunchError, match="there are 3 bins from 1\\.0 to 1\\.0"):
         histogram(np.zeros(3), 3, (1, 1))
+    with pytest.raises(LaunchError, match="there are 3 bins from -1e\\+308 to 1e\\+308"):
+        histogram(np.zeros(3), 3, (-1e308, 1e308))
     for ends in (None, (0, 1, 2), (0.0, np.inf), (np.nan, 1.0)):  # NumPy refuses the last three, too
         with pytest.raises(LaunchError, match="range= takes two finite numbers"):
             histogram(np.zeros(3), 3, cast("Any", ends))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
-from weft import BFloat16, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError
+from weft import BFloat16, DeviceError, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError
 from weft.gpu.host import DeviceContext
 from weft.kernels import grouped_matmul, matmul
 from weft.kernels.products import fragments, plain, routes
@@ -178,6 +178,33 @@ def test_groups_of_rows(device: DeviceContext, kind: str) -> None:
     np.testing.assert_array_equal(found(out), right.astype(kind))
     with pytest.raises(LaunchError, match="ends is of shape"):
         grouped_matmul(placed(device, a), placed(device, b), placed(device, np.zeros(4, np.int32)))
+
+
+@pytest.mark.parametrize("kind", "efd")
+def test_rows_in_no_group_of_a_new_result_are_zero(device: DeviceContext, kind: str) -> None:
+    a, b = np.ones((300, 64), kind), np.ones((2, 64, 96), kind)
+    for _ in range(2):  # memory that was used before
+        result = grouped_matmul(placed(device, a), placed(device, b), placed(device, np.array([0, 130])))
+        right = np.where(np.arange(300)[:, None] < 130, np.full((300, 96), 64, kind), 0)
+        np.testing.assert_array_equal(found(result), right)
+        none = grouped_matmul(placed(device, a), placed(device, b[:0]), placed(device, np.zeros(0, np.int32)))
+        np.testing.assert_array_equal(found(none), np.zeros((300, 96)))
+        result, none = None, None
+        placed(device, np.full((300, 96), np.nan, kind))
+
+
+@pytest.mark.parametrize("stops", [[3, 1], [3, 9], [-3, 3], [1 << 40, 4]])
+@pytest.mark.parametrize("kind", "ed")
+def test_ends_that_are_none_are_told(device: DeviceContext, stops: list[int], kind: str) -> None:
+    a, b, ends = np.ones((4, 64), kind), np.ones((2, 64, 64), kind), np.array(stops)
+
+    def multiply() -> None:
+        grouped_matmul(placed(device, a), placed(device, b), placed(device, ends))
+        device.synchronize()
+
+    with pytest.raises(DeviceError, match="grouped_matmul: ends fall, or go beyond the rows of a") as told:
+        multiply()
+    assert "test_matmul.py" in str(told.value)  # the caller's line, not the kernel's
 
 
 def test_what_is_refused() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_the_tiles_of_a_gpu_run_on_a_cpu_too(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_start_that_does_not_fit() -> None:
     with pytest.raises(LaunchError, match="init takes 0 to 255, which UInt8 holds, not 300"):
-        scan(np.zeros(3, np.uint8), "add", init=300)
+        scan(np.zeros(3, np.uint8), "max", init=300)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -115,6 +115,19 @@ def test_the_result_may_be_the_array_itself_or_another(device: DeviceContext) ->
     assert cumsum(tensor, 1, out=tensor) is tensor
     np.testing.assert_array_equal(found(out), np.cumsum(x, 0))
     np.testing.assert_array_equal(found(tensor), np.cumsum(x, 1))
+
+
+@pytest.mark.parametrize("kind", "bBiI")
+def test_words_are_those_of_numpy(device: DeviceContext, kind: str) -> None:
+    x = np.full(300, 101, kind)
+    for word, function in (("add", np.add), ("mul", np.multiply), ("min", np.minimum), ("max", np.maximum)):
+        right, result = function.accumulate(x), found(scan(placed(device, x), cast("Any", word)))
+        np.testing.assert_array_equal(result, right, strict=True)
+        out, same = np.zeros(300, kind), np.zeros(300, kind)
+        function.accumulate(x, out=same)
+        np.testing.assert_array_equal(
+            found(scan(placed(device, x), cast("Any", word), out=placed(device, out))), same
+        )
 
 
 def test_what_is_refused() -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from weft.diagnostics import hook
 from weft.diagnostics.diagnostic import Diagnostic, Label
-from weft.diagnostics.location import Location, caller_location
+from weft.diagnostics.location import Location, caller_location, is_internal
+from weft.record import replace
 
 if TYPE_CHECKING:
     from weft.diagnostics.reports import Report
@@ -130,13 +131,25 @@ class DeviceError(WeftError):
 
     @classmethod
     def of(cls, reports: Iterable[Report], diagnostics: Iterable[Diagnostic] = ()) -> Self:
-        """An error with reports, and what else has failed."""
+        """An error with reports, and what else has failed.
+
+        What lies within weft, as an assertion of a ready kernel, is shown where the program waits for it.
+        """
         from weft.diagnostics.reports import merged, shown
 
         found = merged(reports)
-        made = cls([*shown(found), *diagnostics])
+        made = cls([_of_the_user(each) for each in (*shown(found), *diagnostics)])
         made.reports = found
         return made
+
+
+def _of_the_user(told: Diagnostic) -> Diagnostic:
+    """The same at the call under way, where its own place is within weft."""
+    main, *others = told.labels or (None,)
+    place = caller_location() if main is not None and is_internal(main.location.file) else None
+    if main is None or place is None:
+        return told
+    return replace(told, labels=(replace(main, location=place), *others))
 
 
 def _hints(hint: str | Sequence[str]) -> Sequence[str]:

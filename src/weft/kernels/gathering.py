@@ -208,7 +208,10 @@ def put(
     """
     op = Operands("put", indices=indices, values=values)
     numbers, given = op["indices"].of("integer"), op["values"]
-    given.of("number" if add else given.dtype)
+    if add:
+        given.of("number")
+    elif given.dtype.kind == "element":
+        _ = given.bits  # by which they are moved, or refused
     op.first = given
     target = op.result(_shape_of(x), given.dtype, x, name="x")
     along = op.axis(axis, target)

@@ -7,7 +7,7 @@ many bins they count in global memory. Only integers are added by atomics, whose
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, isinf
 from typing import Any, TypeVar
 
 from weft.atomic import Atomic
@@ -19,6 +19,7 @@ from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import KINDS, Operands, end_of
 from weft.lang import Comptime, Float64, Int, Int64, Pointer, UInt32, func, kernel, unroll
 from weft.math import floor
+from weft.math import max as most
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
@@ -34,7 +35,8 @@ def histogram(x: A, bins: int = 10, range: tuple[float, float] | None = None, *,
     """How many elements lie in each of ``bins`` equal parts of a range; Int64.
 
     A part has its lower end and not its upper one, but the last part has both; elements outside and nan are
-    not counted. An element's part is ``(x - low) * (bins / (high - low))`` in Float64, rounded down.
+    not counted. The parts' ends are those of ``np.histogram``: ``low + i * ((high - low) / bins)`` in
+    Float64, rounded to the type of ``x`` if that is a float.
 
     Args:
         x: numbers, of any shape and strides.
@@ -55,7 +57,7 @@ def histogram(x: A, bins: int = 10, range: tuple[float, float] | None = None, *,
     op = Operands("histogram", x=x)
     source = op["x"].of("number")
     low, high = _ends(range)
-    if bins < 1 or not low < high:
+    if bins < 1 or not low < high or isinf(high - low):
         message = f"histogram: there are {bins} bins from {low} to {high}"
         hint = "ask for one bin at least, from less to more"
         raise LaunchError.here("argument-type", message, hint, at=("bins", 1))
@@ -91,7 +93,10 @@ def _count(op: Operands, x: Any, counts: Any, bins: int, low: float, high: float
     copies = 1 if op.threads_are_loops or not room else max(1, min(COPIES, SHARED // room))
     sure = whole and low <= end_of(x.dtype, -1) and end_of(x.dtype, 1) < high
     known = {"whole": whole, "sure": sure, "width": width, "threads": threads, "room": room, "copies": copies}
-    ends = int(low) if whole else Float64(low), Float64(bins / (high - low)), Float64(high)
+    kind = x.kind if x.dtype.is_float else Float64
+    first, last = (float(kind(end)) for end in (low, high))
+    about = first, last, low, bins / (high - low), (high - low) / bins
+    ends = (int(low) if whole else tuple(map(Float64, about)),)
     op.launch(counted, blocks, threads, x, counts, n, bins, *ends, **known)
 
 
@@ -106,9 +111,7 @@ def cleared(counts: Pointer[Int64], bins: Int, *, threads: Comptime[int]):
 @func
 def _bin(
     x: Any,
-    low: Any,
-    scale: Float64,
-    high: Float64,
+    about: Any,
     count: Int,
     *,
     whole: Comptime[bool],
@@ -116,13 +119,25 @@ def _bin(
 ) -> Int:
     """The number of an element's bin; -1 of one that is in none, if not ``sure`` that there is none such."""
     if whole:
-        place = x.cast(Int) - low
+        place = x.cast(Int) - about
         if sure:
             return place
         return least(place, count - 1) if 0 <= place <= count else Int(-1)
+    first, last, low, scale, step = about
     value = x.cast(Float64)
-    place = least(floor((value - low) * scale).cast(Int), count - 1)
-    return place if low <= value <= high else Int(-1)
+    place = most(least(floor((value - low) * scale).cast(Int), count - 1), Int(0))
+    if place > 0 and value < _end(x, place, low, step):
+        place -= 1
+    if place + 1 < count and value >= _end(x, place + 1, low, step):
+        place += 1
+    return place if first <= value <= last else Int(-1)
+
+
+@func
+def _end(x: Any, place: Int, low: Float64, step: Float64) -> Float64:
+    """Where a part begins, in the precision of an element."""
+    end = low + place.cast(Float64) * step
+    return end.cast(x.dtype).cast(Float64) if x.dtype.is_float else end
 
 
 @kernel
@@ -131,9 +146,7 @@ def counted(
     counts: Pointer[Int64],
     n: Int,
     bins: Int,
-    low: Any,
-    scale: Float64,
-    high: Float64,
+    about: Any,
     *,
     whole: Comptime[bool],
     sure: Comptime[bool],
@@ -156,11 +169,11 @@ def counted(
     for at in range(thread * width, end, all * width):
         some = x.load(at, width=width, alignment=width * x.dtype.itemsize)
         for k in unroll(range(width)):
-            place = _bin(some if width == 1 else some[k], low, scale, high, bins, whole=whole, sure=sure)
+            place = _bin(some if width == 1 else some[k], about, bins, whole=whole, sure=sure)
             if sure or place >= 0:
                 Atomic.fetch_add(own + place, 1, ordering="relaxed", scope="block" if room else "device")
     for at in range(end + thread, n, all):
-        place = _bin(x[at], low, scale, high, bins, whole=whole, sure=sure)
+        place = _bin(x[at], about, bins, whole=whole, sure=sure)
         if sure or place >= 0:
             Atomic.fetch_add(counts + place, 1, ordering="relaxed")
     if room:

@@ -50,6 +50,7 @@ KINDS = {
     "number or bool": ("float", "bfloat", "int", "uint", "bool"),
 }
 """Words for the types that an operation takes, and the kinds of ``DType`` that they mean."""
+_PARTS = "pass its parts, as `x.real`, or a view as numbers with one more axis"
 
 
 class Operand:
@@ -155,11 +156,13 @@ class Operand:
             LaunchError: they are not.
         """
         if isinstance(kinds, DType):
-            if self.dtype is not kinds:
+            if self.dtype != kinds:
                 hint = f"convert it to {type_name(kinds)}, or pass another"
                 self.refuse(f"of {type_name(self.dtype)}, not of {type_name(kinds)}", hint)
         elif self.dtype.kind not in KINDS[kinds]:
-            hint = f"convert it to {'Float32' if kinds != 'integer' else 'Int64'}, say"
+            whole = kinds == "integer" or self.dtype.kind == "bool"
+            hint = f"convert it to {'Int64' if whole else 'Float32'}, say"
+            hint = _PARTS if self.dtype.kind == "element" else hint
             self.refuse(f"of {type_name(self.dtype)}, which is no {kinds}", hint)
         return self
 
@@ -186,9 +189,8 @@ class Operand:
             LaunchError: there is none.
         """
         if self.dtype.itemsize not in (1, 2, 4, 8):
-            hint = "pass its parts, as `x.real`, or a view as numbers with one more axis"
             found = f"of {type_name(self.dtype)}, whose elements are of {self.dtype.itemsize} bytes"
-            self.refuse(f"{found}, not of 1, 2, 4 or 8", hint)
+            self.refuse(f"{found}, not of 1, 2, 4 or 8", _PARTS)
         return written(as_dtype(f"uint{8 * self.dtype.itemsize}"))
 
     @property

@@ -220,17 +220,18 @@ def scan(
     exclusive: bool = False,
     out: Any = None,
 ) -> A:
-    """Running results of an associative function along an axis, in the type of ``x``.
+    """Running results of an associative function along an axis.
 
     Args:
         x: numbers, of any shape and strides. 16-bit floats are joined as Float32.
-        function: of what was accumulated and what comes next, both of the same type, which is also the
-            result's; or ``"add"``, ``"mul"``, ``"min"``, ``"max"``. Of the last two nan is the result from
-            where it occurs, as for ``np.maximum.accumulate``. It need not commute.
+        function: of what was accumulated and what comes next, both of the type of ``x``, which is also the
+            result's; it need not commute. Or ``"add"``, ``"mul"``, ``"min"``, ``"max"``, which are
+            ``np.add.accumulate`` and its kin: of ``"add"`` and ``"mul"`` integers become 64 bits, unless
+            ``out`` has their type; of ``"min"`` and ``"max"`` nan is the result from where it occurs.
         axis: along which.
         init: what stands before the first element.
         exclusive: whether each result is that of the elements before, without its own: ``init`` comes first.
-        out: where the result goes: of the shape and type of ``x``, which it may be.
+        out: where the result goes, of the shape of ``x``; it may be ``x``, if it has the result's type.
 
     Raises:
         LaunchError: an argument is wrong, ``init`` does not fit, or ``exclusive`` is without it.
@@ -244,14 +245,29 @@ def scan(
         array([10, 10, 20])
     """
     known: Any = _WORDS.get(function) if isinstance(function, str) else function
-    if known is None:
-        message = f"scan: function is {function!r}"
+    if not _takes_two(known):
+        given = f"`{getattr(function, '__name__', function)}`" if callable(known) else repr(function)
+        message = f"scan: function is {given}, which does not take two numbers"
         hint = f"write one of {', '.join(_WORDS)}, or a function of two numbers"
         raise LaunchError.here("argument-type", message, hint, at=("function", 1))
     if exclusive and init is None:
         message = "scan: an exclusive scan begins with init, which is not given"
         raise LaunchError.here("argument-type", message, "give init=, 0 for sums")
-    return _scan("scan", x, known, axis, init, exclusive, out, False)
+    widens = function in ("add", "mul") and (out is None or Operand("scan", "out", out).dtype.bits == 64)
+    return _scan("scan", x, known, axis, init, exclusive, out, widens)
+
+
+def _takes_two(function: Any) -> bool:
+    """Whether it can be called with two arguments, as far as Python knows."""
+    from inspect import signature
+
+    try:
+        signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # of what has none, as functions of C
+        return True
+    return True
 
 
 def _scan(

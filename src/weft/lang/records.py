@@ -58,9 +58,10 @@ class ForeignStruct(DType):
         object.__setattr__(self, "size", size)
 
     def __eq__(self, other: object) -> bool:
-        return self is other
+        return isinstance(other, ForeignStruct) and self.described == other.described
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return hash(self.described)
 
     @property
     def itemsize(self) -> int:

@@ -193,8 +193,8 @@ def _place(arrays: Sequence[Any], result: Any) -> int:
 
 def _joined(scratch: Sequence[Made]) -> tuple[Make | None, list[int]]:
     """What makes one piece of memory for all scratch, and how many bytes of it each has."""
-    sizes = [-(-each.nbytes // _PIECE) * _PIECE for each in scratch]
-    return scratch[0].room((sum(sizes),)) if sum(sizes) else None, sizes
+    sizes = [max(1, -(-each.nbytes // _PIECE)) * _PIECE for each in scratch]  # empty ones have a place too
+    return scratch[0].room((sum(sizes),)) if sizes else None, sizes
 
 
 class _Places:

@@ -11,6 +11,7 @@ from weft.kernels.copies import contiguous
 from weft.kernels.operands import Operands
 from weft.kernels.products import routes
 from weft.kernels.products.call import result_type
+from weft.kernels.products.groups import listed
 from weft.kernels.products.problem import Ends, Problem, turned
 
 A = TypeVar("A")
@@ -34,8 +35,10 @@ def grouped_matmul(
     Args:
         a: of shape ``(rows, k)``.
         b: of shape ``(groups, k, n)``, and of the type of ``a``.
-        ends: where each group ends, integers that do not fall and do not go beyond the rows.
-        out: where the result goes, of shape ``(rows, n)``. Rows behind the last group stay as they are.
+        ends: where each group ends, integers that do not fall and do not go beyond the rows; others are told
+            by an assertion.
+        out: where the result goes, of shape ``(rows, n)``. Rows behind the last group stay as they are; of a
+            new result they are zero.
         epilogue: a function of an element and its row and column, as for ``matmul``.
         dtype: of the result, as for ``matmul``.
 
@@ -59,9 +62,12 @@ def grouped_matmul(
     rows, (groups, _, n) = left.shape[0], right.shape
     stops.shaped((groups,), "b has as many matrices as")
     target = op.result((rows, n), kind, out)
-    if rows and groups and n:
+    if rows and n:
         x, into = (o.seen((1, rows, o.shape[1]), (0, *o.strides)) for o in (left, target))
         stops = contiguous(op, stops)
-        problem = Problem(op, x, turned(right), into, Ends(1.0, [], epilogue, False), stops)
-        routes.multiply(problem, tf32=False)
+        problem = Problem(op, x, turned(right), into, Ends(1.0, [], epilogue, False), stops, out is None)
+        if groups:
+            routes.multiply(problem, tf32=False)
+        else:
+            listed(problem, stops)
     return op.give(target)

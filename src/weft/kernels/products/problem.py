@@ -50,6 +50,8 @@ class Problem:
     ends: Ends
     groups: Operand | None = None
     """Where the rows of ``a`` end that each matrix of ``b`` is for; there is one ``a`` then."""
+    fresh: bool = False
+    """Whether ``out`` is new: rows that are in no group become zero."""
 
     @property
     def grouping(self) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ in.
 from __future__ import annotations
 
 from weft.kernels.products import fragments, panels, plain, tiles, vectors
+from weft.kernels.products.groups import listed
 from weft.kernels.products.problem import Problem
 from weft.lang.intrinsics import Feature
 from weft.targets import find_target
@@ -26,13 +27,17 @@ def multiply(problem: Problem, *, tf32: bool) -> None:
     """Queue the product."""
     name, single = problem.a.dtype.name, problem.groups is None
     has = find_target(problem.op.context.target).supports
+    cores = has(Feature.WGMMA) and (name in _TENSOR_CORES or (tf32 and name == "float32"))
+    by_table = cores and problem.extents[2] > 0 and not problem.op.threads_are_loops
+    if problem.groups is not None and not by_table:
+        problem.groups = listed(problem, problem.groups)
     if vectors.takes(problem):
         vectors.multiply(problem)
     elif problem.op.threads_are_loops:
         panels.multiply(problem)
     elif problem.extents[2] == 0:
         plain.multiply(problem)
-    elif has(Feature.WGMMA) and (name in _TENSOR_CORES or (tf32 and name == "float32")):
+    elif cores:
         tiles.by_warpgroups(problem)
     elif has(Feature.TENSOR_MEMORY_ACCESS) and name == "float32" and single:
         tiles.by_lanes(problem)

@@ -38,7 +38,7 @@ def by_warpgroups(
     table: tuple[Any, ...] = ()
     if groups is not None:
         shape, m, z = shape._replace(cluster=1), m // rows + groups.size, 1
-        table = (listed(op, groups, m, rows).memory,)
+        table = (listed(problem, groups, m, rows).memory,)
     left, right = _tiled(a, rows, depth, "m"), _tiled(b, columns // shape.cluster, depth, "n")
     majors, shared = (left.major, right.major), (True, False) if table else problem.shared
     split, along = splits > 1, shape.along
