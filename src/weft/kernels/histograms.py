@@ -17,7 +17,7 @@ from weft.gpu import barrier, block_idx, grid_dim, thread_idx, warp_id
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import KINDS, Operands, end_of
-from weft.lang import Comptime, Float64, Int, Int64, Pointer, UInt32, func, kernel, unroll
+from weft.lang import Comptime, Float64, Int, Int64, Pointer, UInt32, func, kernel, no_contraction, unroll
 from weft.math import floor
 from weft.math import max as most
 from weft.math import min as least
@@ -136,7 +136,8 @@ def _bin(
 @func
 def _end(x: Any, place: Int, low: Float64, step: Float64) -> Float64:
     """Where a part begins, in the precision of an element."""
-    end = low + place.cast(Float64) * step
+    with no_contraction():  # as NumPy
+        end = low + place.cast(Float64) * step
     return end.cast(x.dtype).cast(Float64) if x.dtype.is_float else end
 
 
