@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from weft import (
+    Bool,
     Float16,
     Float32,
     Float64,
@@ -25,7 +26,7 @@ from weft import (
     math,
 )
 from weft.compile import compile_info
-from weft.gpu import global_idx
+from weft.gpu import global_idx, lane_id, warp
 from weft.gpu.host import DeviceContext
 from weft.memory import stack_allocation
 
@@ -164,3 +165,22 @@ def test_floats_become_integers_of_32_bits_first() -> None:
     text = str(compile_info(in_16_bits, target="sm_90"))
     assert "cvt.rzi.u32.f32" in text
     assert "16.f" not in text
+
+
+@kernel
+def unread_ballot(x: Pointer[Float32], asked: Bool):
+    """The answer is nobody's, the question everybody's (random programs 420000047 and 420004349)."""
+    lane = lane_id()
+    x[lane] = x[lane] / x[lane + 32]
+    _ = warp.ballot(asked)
+
+
+def test_a_ballot_that_nobody_reads(device: DeviceContext) -> None:
+    x = np.arange(1, 65, dtype=np.float32)
+    right = x[:32] / x[32:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PerformanceWarning)
+        device.enqueue_function(unread_ballot, x, True, grid_dim=1, block_dim=32)
+    device.synchronize()
+    np.testing.assert_array_equal(x[:32], right)
+    assert "%lanemask_eq" in str(compile_info(unread_ballot, target="sm_90"))

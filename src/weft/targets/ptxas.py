@@ -23,6 +23,8 @@ Each rule was found by random programs whose results were compared with NumPy's,
   was in the upper half of its register.
 - What is at most 1, of nan 1, and then at least 0 becomes ``.SAT``, which is 0 of nan (``max(min(x, 1), 0)``,
   of Float16 too; the other order is right): ``targets/saturated.py``.
+- A ballot of all lanes over what all threads know alike, behind a division or a root, ends the assembler and
+  the process with it where nobody reads the answer. Then a lane's own mask has a part in what it says.
 
 One is mended elsewhere: a branch on two conditions over code of which nothing is left, as it only stores to
 memory of the thread that nobody reads, becomes an exit on both where it should be on either. LLVM takes such
@@ -110,6 +112,7 @@ _CHOSEN = (
     "selp.b32 %half4, %half0, %half2, {4}; selp.b32 %half5, %half1, %half3, {4}; "
     "mov.b64 {1}, {{%half4, %half5}}; }}"
 )
+_BALLOT = re.compile(r"^(\s*)(vote\.sync\.ballot\.b32\s+(%r\d+), )(%p\d+)(, -1;)", re.MULTILINE)
 _HEAD = ".address_size 64\n"
 
 
@@ -184,6 +187,18 @@ def _chosen(text: str) -> str:
     return _CHOICE.sub(halves, text)
 
 
+def _ballot(text: str, found: re.Match[str]) -> str:
+    """A ballot whose answer nobody reads, over what is known for certain by each lane alone."""
+    space, vote, answer, says, rest = found.groups()
+    begin, end = text.rfind("\n{", 0, found.start()), text.find("\n}", found.start())
+    if len(re.findall(rf"{answer}\b", text[begin + 1 : end if end >= 0 else None])) > 1:
+        return found[0]
+    return (
+        f"{space}{{ .reg .b32 %weft0; .reg .pred %weft1; mov.u32 %weft0, %lanemask_eq; "
+        f"setp.ne.and.b32 %weft1, %weft0, 0, {says}; {vote}%weft1{rest} }}"
+    )
+
+
 def _operation(found: re.Match[str]) -> str:
     text = _INSTEAD[found[2]]
     for number in (1, 2, 3):
@@ -218,8 +233,14 @@ def mended(text: str) -> str:
     >>> print(mended("neg.f32 %r1, %r2;\nsetp.lt.s32 %p1, %r1, 0;"))
     xor.b32 %r1, %r2, -2147483648;
     setp.lt.s32 %p1, %r1, 0;
+    >>> mended("vote.sync.ballot.b32 %r1, %p1, -1;").count("%lanemask_eq")
+    1
+    >>> mended("vote.sync.ballot.b32 %r1, %p1, -1;\nst.global.b32 [%rd1], %r1;").count("%lanemask_eq")
+    0
     """
     text = unsaturated(text)
+    if "ballot" in text:
+        text = _BALLOT.sub(partial(_ballot, text), text)
     if _passes_zero(text):
         text = text.replace(_HEAD, _HEAD + '.pragma "nounroll";\n', 1)
     if _TEST.search(text) and (bounded := _bounded(text)):
