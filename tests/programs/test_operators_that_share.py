@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
-from weft import CompileError
+from weft import SIMD, CompileError, Int, Pointer, func, iota, kernel
+from weft.gpu.host import DeviceContext
 
 PLAIN = """
 import copy
@@ -292,3 +295,63 @@ def test_many_ways_from_operator_to_operator(load: Callable[[str], ModuleType]) 
     expected = [load(PLAIN + text).run(p) for p in (1, 4)]
     module = load(WEFT + text)
     assert [int(module.run(p)) for p in (1, 4)] == expected
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    pair: SIMD[Int, 2]
+
+    @func
+    def __call__(self, k: Int) -> SIMD[Int, 2]:
+        return self.pair if k > 100 else self.pair + k
+
+
+@dataclasses.dataclass
+class Open:
+    pair: SIMD[Int, 2]
+
+    @func
+    def __call__(self, k: Int) -> SIMD[Int, 2]:
+        return self.pair if k > 100 else self.pair + k
+
+
+@kernel
+def called(r: Frozen, s: Open, out: Pointer[Int]):
+    r, s = copy_of(r), copy_of(s)
+    for i in range(2):
+        match r(i)[1] + s(i)[0]:
+            case 4 as n:
+                out[i] = n
+            case n:
+                out[i] = 100 * n
+
+
+@func
+def copy_of(r: Any) -> Any:
+    return dataclasses.replace(r, pair=r.pair + 1)
+
+
+@kernel
+def of_frozen(r: Frozen, out: Pointer[Int]):
+    pair = r(out[0])
+    pair[0] = 77
+    out[1] = r.pair[0]
+
+
+@kernel
+def of_open(r: Open, out: Pointer[Int]):
+    pair = r(out[0])
+    pair[0] = 77
+    out[1] = r.pair[0]
+
+
+def test_objects_that_are_called_are_asked_what_they_give() -> None:
+    """They have no hash, or one of their parts; and give what lies in them (random program 420007606)."""
+    ctx, out, one, two = DeviceContext(api="cpu"), np.zeros(2, np.int64), iota(Int, 2), iota(Int, 2)[::-1]
+    ctx.enqueue_function(called, Frozen(one), Open(two), out, grid_dim=1, block_dim=1)
+    ctx.synchronize()
+    assert out.tolist() == [4, 600]
+    with pytest.raises(CompileError, match="`pair` and `r` may be the same SIMD"):
+        ctx.enqueue_function(of_frozen, Frozen(one), out, grid_dim=1, block_dim=1)
+    with pytest.raises(CompileError, match="`pair` and `r` may be the same SIMD"):
+        ctx.enqueue_function(of_open, Open(two), out, grid_dim=1, block_dim=1)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weft.compiler.frontend.helpers import written_definition
 from weft.compiler.frontend.implied import (
     asked,
+    by_identity,
     class_of_operand,
     is_variable,
     methods_of,
@@ -38,13 +39,11 @@ if TYPE_CHECKING:
     from weft.compiler.frontend.aliases import At
     from weft.compiler.frontend.staging import Staging
 
-_ANEW: frozenset[Any] = frozenset(
-    (list, tuple, dict, set, sorted, zip, enumerate, reversed, map, filter, iter)
-)
+_ANEW = by_identity(list, tuple, dict, set, sorted, zip, enumerate, reversed, map, filter, iter)
 """What makes a new object that holds parts of those it is given."""
-_COPIED: frozenset[Any] = frozenset((copy.copy, dataclasses.replace))
+_COPIED = by_identity(copy.copy, dataclasses.replace)
 """What makes a new object that holds the parts of the one that it is given first."""
-_SAME: frozenset[Any] = frozenset((min, max, getattr, next, operator.getitem, functools.reduce))
+_SAME = by_identity(min, max, getattr, next, operator.getitem, functools.reduce)
 """What gives one of those that it is given, or a part of it."""
 _NO_VALUES = (type, FunctionType, ModuleType, Compiled)
 _DEEPEST = 8
@@ -98,29 +97,38 @@ def shares(
     if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
         return True  # what a pattern captures
     callee = _callee(call, frame, fn)
-    definition = getattr(callee, "definition", None)
     if isinstance(callee, type):
         return _may_hold(callee, kind, _field(call, callee, at))
     if callee is copy.deepcopy:
         return False
-    if callee in _COPIED and call.args:
+    if id(callee) in _COPIED and call.args:
         copied = [class_of_operand(arm, frame, fn) for arm in _arms(call.args[0])]
         return any(of is MISSING or _may_hold(of, kind) for of in copied)
-    if callee in _ANEW:
+    if id(callee) in _ANEW:
         return True
-    if callee in _SAME or callee is MISSING or so_far.deep > _DEEPEST:
+    if id(callee) in _SAME or callee is MISSING or so_far.deep > _DEEPEST:
         return True
     if runs_operators(callee):
         return any(so_far.once(_gives_back, m, kind, None) for m in _implied_by(call, frame, fn))
     if isinstance(callee, MethodDescriptorType):  # as those of lists
         return True
-    if isinstance(callee, FunctionType):
-        definition = written_definition(callee)
-    elif definition is None and hasattr(callee, "captures"):  # a lambda
-        return True
-    if not isinstance(definition, Definition):
-        return False
+    definition = _written(callee)
+    if definition is None:
+        return hasattr(callee, "captures")  # a lambda
     return so_far.once(_gives_back, definition, kind, _parameter(call, definition, at))
+
+
+def _written(callee: object) -> Definition | None:
+    """What a call runs that was written in Python: a function, or the method of an object that is called."""
+    if isinstance(callee, FunctionType):
+        return written_definition(callee)
+    definition: object = getattr(callee, "definition", None)
+    if definition is None and not isinstance(callee, type):
+        method: object = getattr(type(callee), "__call__", None)  # noqa: B004
+        if isinstance(method, FunctionType):
+            return written_definition(method)
+        definition = getattr(method, "definition", None)
+    return definition if isinstance(definition, Definition) else None
 
 
 def _may_be(node: ast.expr, frame: FrameType | None, fn: Definition, kind: type[Any]) -> bool:
@@ -190,7 +198,7 @@ def _gives_back(definition: Definition, kind: type[Any], parameter: str | None, 
 
 def is_copy(call: ast.AST, frame: FrameType | None, fn: Definition) -> bool:
     """Whether a call makes a new object with the parts of another."""
-    return isinstance(call, ast.Call) and _callee(call, frame, fn) in _COPIED
+    return isinstance(call, ast.Call) and id(_callee(call, frame, fn)) in _COPIED
 
 
 def _callee(call: ast.Call, frame: FrameType | None, fn: Definition) -> Any:
@@ -230,14 +238,12 @@ def gives_twice(
         made_by = _implied_by(call, frame, fn)
     else:
         callee = _callee(call, frame, fn)
-        if callee in _COPIED or callee is copy.deepcopy:  # Python's own, which give each part one place
+        if id(callee) in _COPIED or callee is copy.deepcopy:  # Python's own, which give each part one place
             return False
         if runs_operators(callee):
             made_by = _implied_by(call, frame, fn)
-        elif isinstance(callee, FunctionType):
-            made_by = [written_definition(callee)]
         else:
-            made_by = [getattr(callee, "definition", None)]
+            made_by = [_written(callee)]
     if so_far.deep > _DEEPEST or not all(shares(o, frame, fn, kind, so_far=so_far) for o in around):
         return False
     return any(so_far.once(_makes_twice, definition, kind) for definition in made_by)

@@ -52,7 +52,14 @@ _NAMES = _OTHERS.union(
     [f"__{word}__" for word in _OPERATORS.values()],
     [f"__{letter}{word}__" for letter in "ri" for word in _BINARY],
 )
-_RUNNING = frozenset({abs, divmod, pow, round, sum, *filter(inspect.isbuiltin, vars(operator).values())})
+
+
+def by_identity(*functions: Any) -> frozenset[int]:
+    """Functions to look for by ``id``: what is called may be a value, whose parts a hash would ask for."""
+    return frozenset(map(id, functions))
+
+
+_RUNNING = by_identity(abs, divmod, pow, round, sum, *filter(inspect.isbuiltin, vars(operator).values()))
 """Functions of Python that run operators."""
 _looked_at: WeakSet[type[Any]] = WeakSet()
 _giving: set[str] = set()
@@ -109,10 +116,7 @@ def is_implied(node: ast.AST) -> bool:
 
 def runs_operators(callee: object) -> bool:
     """Whether a function of Python's runs operators of what it is given."""
-    try:
-        return callee in _RUNNING
-    except TypeError:  # it has no hash
-        return False
+    return id(callee) in _RUNNING
 
 
 def methods_of(node: ast.AST, classes: Iterable[Any], fn: Definition) -> list[Definition]:
