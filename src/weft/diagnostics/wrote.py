@@ -239,17 +239,7 @@ def resolved(
     if isinstance(node, ast.AugAssign):
         hints = tuple(_IN_PLACE.sub(r"\1 \2= \3", hint) for hint in hints)
     if source is not None and (part is not None or given is not None):
-        narrower: ast.AST | None
-        if given is not None:
-            narrower = given
-        elif isinstance(part, str) and part.startswith("\ue000"):
-            narrower = parts.get(part.strip("\ue000\ue001"))
-        else:
-            holder = None if node is None else source.statement_of(node)
-            below = parts.get("value", node) if isinstance(node, ast.Subscript) else node
-            narrower = None if below is None else _literal(below, part)
-            if narrower is None and holder is not None and not hasattr(holder, "body"):
-                narrower = _literal(holder, part)
+        narrower = given or _narrower(source, node, parts, part)
         if narrower is not None:
             place = source.place(narrower)
     labels = diagnostic.labels
@@ -262,6 +252,20 @@ def resolved(
         notes=tuple(_MARK.sub(words, note) for note in diagnostic.notes),
         hints=tuple(_MARK.sub(words, hint) for hint in hints),
     )
+
+
+def _narrower(
+    source: Source, node: ast.AST | None, parts: dict[str, ast.AST], part: object
+) -> ast.AST | None:
+    """What is meant of an expression by a mark, or by a literal that stands in it or beside it."""
+    if isinstance(part, str) and part.startswith("\ue000"):
+        return parts.get(part.strip("\ue000\ue001"))
+    holder = None if node is None else source.statement_of(node)
+    below = parts.get("value", node) if isinstance(node, ast.Subscript) else node
+    found = None if below is None else _literal(below, part)
+    if found is None and holder is not None and not hasattr(holder, "body"):
+        return _literal(holder, part)
+    return found
 
 
 def argument_of(call: Location, names: Collection[str | int]) -> ast.AST | None:

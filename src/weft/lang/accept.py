@@ -293,6 +293,11 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
             if not isinstance(value, cls) or parts is None or len(parts) != len(wanted):
                 raise Mismatch(_describe(value), a_(describe_annotation(annotation)))
             return accept_parts(cls, wanted, parts, adopt)
+    raise _no_type(annotation, origin, value)
+
+
+def _no_type(annotation: Any, origin: Any, value: Any) -> Mismatch:
+    """What a parameter is annotated with that none has, and what to write for it."""
     shown = describe_annotation(annotation)
     wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(origin) if isinstance(origin, type) else None
     if wrong is not None:
@@ -309,7 +314,7 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
         hint = (
             "annotate it with Int, Float32, Pointer[Float32], a @struct, or Comptime[...] if it is constant"
         )
-    raise Mismatch(
+    return Mismatch(
         _describe(value),
         "nothing",
         hint,

@@ -151,22 +151,7 @@ def check_uses(
             f"launch blocks of {kernel.max_threads} threads, or write launch_bounds({threads})",
             at=("block_dim", 0),
         )
-    if shared_bytes < kernel.dynamic_shared:
-        raise LaunchError.here(
-            "shared-memory",
-            f"{name} takes at least {kernel.dynamic_shared} bytes of dynamic shared memory; "
-            f"the launch gives {shared_bytes}",
-            f"write shared_mem_bytes={kernel.dynamic_shared}, or as many as all elements of a block take",
-            at=("shared_mem_bytes", 0),
-        )
-    if kernel.shared + shared_bytes > info.max_shared_bytes:
-        raise LaunchError.here(
-            "shared-memory",
-            f"{name} has {kernel.shared} bytes of shared memory of its own, and the launch gives "
-            f"{shared_bytes}; {info.name} allows {info.max_shared_bytes} together",
-            f"write shared_mem_bytes={max(0, info.max_shared_bytes - kernel.shared)} or less",
-            at=("shared_mem_bytes", 0),
-        )
+    _check_shared(info, kernel, shared_bytes)
     if "tiles" in uses and "tiles_looked_up" not in uses:
         raise LaunchError.here(
             "tensor-tile",
@@ -189,6 +174,27 @@ def check_uses(
             f"{name} may begin before earlier work has ended, but never waits for it",
             "call wait_on_dependent_grids() before it uses memory that others use, or leave out pdl",
             at=("pdl", 0),
+        )
+
+
+def _check_shared(info: DeviceInfo, kernel: KernelInfo, shared_bytes: int) -> None:
+    """Whether a launch gives the dynamic shared memory that a kernel takes, and the device has all."""
+    name = kernel.signature.name
+    if shared_bytes < kernel.dynamic_shared:
+        raise LaunchError.here(
+            "shared-memory",
+            f"{name} takes at least {kernel.dynamic_shared} bytes of dynamic shared memory; "
+            f"the launch gives {shared_bytes}",
+            f"write shared_mem_bytes={kernel.dynamic_shared}, or as many as all elements of a block take",
+            at=("shared_mem_bytes", 0),
+        )
+    if kernel.shared + shared_bytes > info.max_shared_bytes:
+        raise LaunchError.here(
+            "shared-memory",
+            f"{name} has {kernel.shared} bytes of shared memory of its own, and the launch gives "
+            f"{shared_bytes}; {info.name} allows {info.max_shared_bytes} together",
+            f"write shared_mem_bytes={max(0, info.max_shared_bytes - kernel.shared)} or less",
+            at=("shared_mem_bytes", 0),
         )
 
 

@@ -35,53 +35,52 @@ def check_launch(
         >>> check_launch(gpu, Dim(1), Dim(1025))[0].message
         'block_dim=(1025, 1, 1) has 1025 threads; NVIDIA H200 allows 1024 per block'
     """
-    found: list[Diagnostic] = []
-
-    def report(code: str, message: str, *hints: str) -> None:
-        found.append(Diagnostic(code, message, hints=hints))
-
-    for name, dim in (("grid_dim", grid), ("block_dim", block)):
-        if min(dim) < 1:
-            report("dim-empty", empty(name, dim), EMPTY_HINT)
+    found = [
+        Diagnostic("dim-empty", empty(name, dim), hints=(EMPTY_HINT,))
+        for name, dim in (("grid_dim", grid), ("block_dim", block))
+        if min(dim) < 1
+    ]
     if found:
         return found
-    if block.total > info.max_threads_per_block:
-        report(
-            "block-threads",
-            f"block_dim={tuple(block)} has {block.total} threads; "
-            f"{info.name} allows {info.max_threads_per_block} per block",
-            _smaller(info, grid, block, info.max_threads_per_block),
-        )
-    elif kernel_threads is not None and block.total > kernel_threads:
-        report(
-            "block-registers",
-            f"block_dim={tuple(block)} has {block.total} threads; "
-            f"the registers of this kernel allow {kernel_threads} per block on {info.name}",
-            _smaller(info, grid, block, kernel_threads),
-        )
-    else:
-        for axis, size, limit in zip("xyz", block, info.max_block_dim, strict=True):
-            if size > limit:
-                report(
-                    "block-extent",
-                    f"block_dim={tuple(block)} is {size} in {axis}; {info.name} allows {limit} there",
-                    _smaller(info, grid, block, info.max_threads_per_block),
-                )
+    found = _wrong_with_block(info, grid, block, kernel_threads)
     for axis, size, limit in zip("xyz", grid, info.max_grid_dim, strict=True):
         if size > limit:
-            report(
-                "grid-extent",
-                f"grid_dim={tuple(grid)} is {size} in {axis}; {info.name} allows {limit} there",
-                "put the longest extent in x, or let each thread loop over several elements",
-            )
+            message = f"grid_dim={tuple(grid)} is {size} in {axis}; {info.name} allows {limit} there"
+            hint = "put the longest extent in x, or let each thread loop over several elements"
+            found.append(Diagnostic("grid-extent", message, hints=(hint,)))
     if shared_bytes > info.max_shared_bytes:
-        report(
-            "shared-memory",
+        message = (
             f"a block of this launch takes {shared_bytes} bytes of shared memory; "
-            f"{info.name} allows {info.max_shared_bytes}",
-            "use smaller tiles, or fewer of them at a time",
+            f"{info.name} allows {info.max_shared_bytes}"
         )
+        hint = "use smaller tiles, or fewer of them at a time"
+        found.append(Diagnostic("shared-memory", message, hints=(hint,)))
     return found
+
+
+def _wrong_with_block(
+    info: DeviceInfo, grid: Dim, block: Dim, kernel_threads: int | None
+) -> list[Diagnostic]:
+    """What is wrong with a block: its threads, or else its extents."""
+    given, most = f"block_dim={tuple(block)}", info.max_threads_per_block
+    if block.total > most:
+        message = f"{given} has {block.total} threads; {info.name} allows {most} per block"
+        return [Diagnostic("block-threads", message, hints=(_smaller(info, grid, block, most),))]
+    if kernel_threads is not None and block.total > kernel_threads:
+        message = (
+            f"{given} has {block.total} threads; "
+            f"the registers of this kernel allow {kernel_threads} per block on {info.name}"
+        )
+        return [Diagnostic("block-registers", message, hints=(_smaller(info, grid, block, kernel_threads),))]
+    return [
+        Diagnostic(
+            "block-extent",
+            f"{given} is {size} in {axis}; {info.name} allows {limit} there",
+            hints=(_smaller(info, grid, block, most),),
+        )
+        for axis, size, limit in zip("xyz", block, info.max_block_dim, strict=True)
+        if size > limit
+    ]
 
 
 def _smaller(info: DeviceInfo, grid: Dim, block: Dim, threads: int) -> str:

@@ -105,6 +105,24 @@ def compile(
     """
     machine = _machine(job.triple, job.cpu, job.features, job.level)
     stage("read")
+    module = _read(job, machine)
+    if job.kind == "check":
+        return str(module)
+    stage("optimise")
+    module = _optimised(job, machine, module, started)
+    if job.kind == "llvm-opt":
+        return str(module)
+    stage("make code of")
+    _look_for_addresses(not job.vectors)
+    try:
+        return machine.emit_object(module) if job.kind == "object" else machine.emit_assembly(module)
+    finally:
+        if not alone:
+            _look_for_addresses(True)
+
+
+def _read(job: Job, machine: Any) -> Any:
+    """A job's module."""
     text = job.text
     if job.cpu == "native" and "+avx512f" in host_machine()[2]:  # a vector is a strip of threads
         text = text.replace('"llvm.loop.interleave.count", i32 2', '"llvm.loop.interleave.count", i32 1')
@@ -114,9 +132,11 @@ def compile(
     module.data_layout = str(machine.target_data)
     module.verify()
     _check_names(module, job.text)
-    if job.kind == "check":
-        return str(module)
-    stage("optimise")
+    return module
+
+
+def _optimised(job: Job, machine: Any, module: Any, started: Callable[[Any], object] | None) -> Any:
+    """The module as the job's passes make it, or another."""
     options = llvm.create_pipeline_tuning_options(speed_level=job.level)
     options.loop_vectorization = options.slp_vectorization = job.vectors
     options.loop_unrolling = True
@@ -142,15 +162,7 @@ def compile(
         if apart != text:
             module = llvm.parse_assembly(apart, llvm.create_context())
             module.verify()
-    if job.kind == "llvm-opt":
-        return str(module)
-    stage("make code of")
-    _look_for_addresses(not job.vectors)
-    try:
-        return machine.emit_object(module) if job.kind == "object" else machine.emit_assembly(module)
-    finally:
-        if not alone:
-            _look_for_addresses(True)
+    return module
 
 
 _looks_for_addresses = True
