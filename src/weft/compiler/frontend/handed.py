@@ -119,11 +119,11 @@ def shares(
 
 
 def _written(callee: object) -> Definition | None:
-    """What a call runs that was written in Python: a function, or the method of an object that is called."""
+    """What a call runs that has a definition: a function, or the method of an object that is called."""
     if isinstance(callee, FunctionType):
         return written_definition(callee)
     definition: object = getattr(callee, "definition", None)
-    if definition is None and not isinstance(callee, type):
+    if definition is None and not isinstance(callee, type) and not hasattr(callee, "captures"):
         method: object = getattr(type(callee), "__call__", None)  # noqa: B004
         if isinstance(method, FunctionType):
             return written_definition(method)
