@@ -18,6 +18,7 @@ from weft.gpu import barrier, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.c_structs import c_struct
 from weft.launch.native import tables
+from weft.launch.native.asks import ask_all
 from weft.launch.native.code import native_code
 from weft.layout import LayoutTensor
 from weft.runtime.cpu.device import CpuStream
@@ -119,6 +120,34 @@ def test_the_order_of_a_stream_is_kept(ctx: DeviceContext) -> None:
     with log.map_to_host() as host:
         assert host[0] == len(wanted)
         assert host.numpy()[1 : len(wanted) + 1].tolist() == wanted
+
+
+def test_a_stream_that_is_busy_is_no_reason_to_learn_a_launch_again(
+    ctx: DeviceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which would take longer than the launch: each of them goes to Python until the stream is free."""
+    learned: list[object] = []
+    monkeypatch.setattr(
+        "weft.launch.native.install.ask_all", lambda *given: learned.append(given) or ask_all(*given)
+    )
+    buffer = ctx.enqueue_create_buffer(Float32, 4)
+    buffer.enqueue_fill(0.0)
+
+    def launch() -> None:
+        ctx.enqueue_function(add_one, buffer, 4, grid_dim=1, block_dim=4)
+
+    repeated(launch, ctx)
+    learned.clear()
+    go = threading.Event()
+    ctx.enqueue_host_call(go.wait)
+    for _ in range(20):
+        launch()
+    again = len(learned)
+    ctx.enqueue_function(add_one, buffer, n=4, grid_dim=1, block_dim=4)  # not made before
+    go.set()
+    assert (again, len(learned)) == (0, 1)
+    with buffer.map_to_host() as host:
+        assert host.numpy().tolist() == [71.0] * 4
 
 
 def test_threads_of_the_host_take_turns(ctx: DeviceContext) -> None:

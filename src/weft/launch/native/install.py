@@ -34,8 +34,10 @@ def install(context: DeviceContext) -> Launcher | None:
         if not args or getattr(args[0], "tuned", False):  # it knows no such launch, or there is no kernel
             type(context).enqueue_function(context, *args, **named)
             return
-        names = launcher.names()
+        names, known = launcher.names(), launcher.is_known()
         made = context.enqueue_by_python(*args, **named)
+        if known:
+            return
         own = all(_is_own(context, value) for value in (*args[1:], *named.values()))
         if not (own and made.repeatable and (names or ()) == tuple(named)):
             return
@@ -46,8 +48,7 @@ def install(context: DeviceContext) -> Launcher | None:
         (asks, exchange), (function, config) = asked, stream.handles(made.launch)
         handles = function, stream.number
         where = made.apart, exchange, config, helds, tiles
-        known = Known(args[0], names, len(args), asks, made.launch, handles, *where)
-        launcher.learn(known)
+        launcher.learn(Known(args[0], names, len(args), asks, made.launch, handles, *where))
         stream.add_launcher(launcher)
 
     failed = native.launch_failed

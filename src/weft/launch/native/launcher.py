@@ -200,6 +200,10 @@ class Launcher:
         names = self.table.names
         return ctypes.cast(names, ctypes.py_object).value if names else None
 
+    def is_known(self) -> bool:
+        """Whether the call that came to Python last has a site, so that nothing is to be learned from it."""
+        return bool(self.table.known)
+
     def learn(self, known: Known) -> None:
         """From now on the stub makes such launches."""
         if self.table.inside <= 1:  # the call that is learned from, which has done with the sites

@@ -48,6 +48,7 @@ def weft_enqueue(self: Int, args: Pointer[Int], count: Int, names: Int):
 @func
 def _enqueue(table: Pointer[Table], args: Pointer[Int], count: Int, names: Int):
     status = Int32(_PYTHON)
+    table[0].known = 0
     if count > 0:
         status = _find(table, args, count, names)
     if status == 0:
@@ -120,7 +121,9 @@ def _launch(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int], args:
         params[n] = Int(slots + (tables.ARGUMENTS + n))
     at[0].used = 1
     if Int(table[0].launch) == 0:
-        return launch_direct(table, at, slots, args)
+        status = launch_direct(table, at, slots, args)
+        table[0].known = Int(status == _PYTHON)
+        return status
     config, function, stream = at[0].config, at[0].function, at[0].stream
     gx, gy, gz = slots[0].cast(UInt32), slots[1].cast(UInt32), slots[2].cast(UInt32)
     bx, by, bz = slots[3].cast(UInt32), slots[4].cast(UInt32), slots[5].cast(UInt32)

@@ -215,6 +215,8 @@ class Table:
     failed: Int
     names: Int
     """The keywords of the call that came to Python last."""
+    known: Int
+    """Whether that call has a site, and came to Python since its stream has other work."""
     buckets: InlineArray[Pointer[Site], BUCKETS]
     inside: Int
     """Calls under way; while there are any, sites that are forgotten stay in memory."""
