@@ -15,6 +15,7 @@ from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.read import Unreadable, reader_of
 from weft.lang.number import type_name
+from weft.lang.operators import ARITHMETIC, SIGNS
 from weft.launch.context import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer, DeviceBuffer
@@ -565,10 +566,8 @@ def _refusing(sign: str) -> Callable[..., NoReturn]:
     return refused
 
 
-for _name, _sign in zip(
-    "add sub mul truediv floordiv mod pow matmul".split(), "+ - * / // % ** @".split(), strict=True
-):
+for _name in (*ARITHMETIC, "matmul"):
     for _letter in ("", "r", "i"):
-        setattr(Tensor, f"__{_letter}{_name}__", _refusing(_sign))
+        setattr(Tensor, f"__{_letter}{_name}__", _refusing(SIGNS[_name]))
 for _name, _sign in (("neg", "-"), ("pos", "+"), ("abs", "abs()")):
     setattr(Tensor, f"__{_name}__", _refusing(_sign))

@@ -16,20 +16,9 @@ from weft.abi import folds
 from weft.abi.formats import rounded, wrap
 from weft.compiler.ir.ops import SPECS
 from weft.dtype import DType
+from weft.lang.operators import ARITHMETIC, BITWISE, SIGNS, function_of
 
-_NAMES = {
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "//": "floordiv",
-    "%": "mod",
-    "&": "and_",
-    "|": "or_",
-    "^": "xor",
-    "<<": "lshift",
-    ">>": "rshift",
-}
-_FOLDS: dict[str, Callable[[Any, Any], Any]] = {op: getattr(operator, n) for op, n in _NAMES.items()}
+_FOLDS = {SIGNS[name]: function_of(name) for name in {*ARITHMETIC, *BITWISE} - {"truediv", "pow"}}
 _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
     n: getattr(operator, n) for n in ("eq", "ne", "lt", "le", "gt", "ge")
 }

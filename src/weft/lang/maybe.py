@@ -14,6 +14,7 @@ from typing import Any, Union, get_args, get_origin
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, refuse
 from weft.lang.elaboration import current, maybe_current
+from weft.lang.operators import SIGNS, define_operators, function_of
 
 _THERE, _BOTH = frozenset((1,)), 2
 
@@ -101,14 +102,15 @@ def _backward(of: Callable[..., Any]) -> Callable[..., Any]:
     return asked
 
 
-_BINARY = "add sub mul truediv floordiv mod pow lshift rshift and_ or_ xor matmul".split()
+def _operator(name: str, swapped: bool) -> Callable[..., Any]:
+    return (_backward if swapped else _forward)(function_of(name))
+
+
 _OTHERS: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in "lt le gt ge getitem neg pos abs invert index".split()},
     **{of.__name__: of for of in (len, iter, bool, int, float, str, round)},
 }
-for _name in _BINARY:
-    setattr(Maybe, f"__{_name.rstrip('_')}__", _forward(getattr(operator, _name)))
-    setattr(Maybe, f"__r{_name.rstrip('_')}__", _backward(getattr(operator, _name)))
+define_operators(Maybe, SIGNS, _operator)
 for _name, _of in _OTHERS.items():
     setattr(Maybe, f"__{_name}__", _forward(_of))
 

@@ -1,7 +1,9 @@
-"""Python's binary operators and comparisons as methods; what they do says ``weft.lang.number``."""
+"""Python's binary operators as methods of a class, all made by one function of the operator."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -15,8 +17,50 @@ if TYPE_CHECKING:
     from weft.lang.scalars import Bool
 
 
+SIGNS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "matmul": "@",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+}
+"""The binary operators: their methods are ``__add__``, ``__radd__`` and ``__iadd__``, and so on."""
+ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+BITWISE = ("and", "or", "xor", "lshift", "rshift")
+
+
+def function_of(name: str) -> Callable[[Any, Any], Any]:
+    """The function of Python's module ``operator`` that computes it."""
+    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+
+
+def define_operators(
+    cls: type[Any], names: Iterable[str], make: Callable[[str, bool], Callable[[Any, Any], Any]]
+) -> None:
+    """Give a class the methods of binary operators.
+
+    Args:
+        cls: The class; a method that it defines itself stays.
+        names: Which operators, as in ``SIGNS``.
+        make: The method of a name; the flag says that the value stands on the right side.
+    """
+    for name in names:
+        for swapped in (False, True):
+            method = f"__{'r' * swapped}{name}__"
+            if method not in vars(cls):
+                setattr(cls, method, make(name, swapped))
+
+
 class Operators:
-    """A value whose operators are two functions, of the operator and the operands."""
+    """A number, whose operators are ``_binary`` of a sign and both sides, and ``_compare``."""
 
     __slots__ = ()
 
@@ -51,73 +95,6 @@ class Operators:
         __rlshift__: Bitwise
         __rrshift__: Bitwise
         __round__: Rounding
-    else:
-
-        def __add__(self, other):
-            return self._binary("+", self, other)
-
-        def __radd__(self, other):
-            return self._binary("+", other, self)
-
-        def __sub__(self, other):
-            return self._binary("-", self, other)
-
-        def __rsub__(self, other):
-            return self._binary("-", other, self)
-
-        def __mul__(self, other):
-            return self._binary("*", self, other)
-
-        def __rmul__(self, other):
-            return self._binary("*", other, self)
-
-        def __truediv__(self, other):
-            return self._binary("/", self, other)
-
-        def __rtruediv__(self, other):
-            return self._binary("/", other, self)
-
-        def __floordiv__(self, other):
-            return self._binary("//", self, other)
-
-        def __rfloordiv__(self, other):
-            return self._binary("//", other, self)
-
-        def __mod__(self, other):
-            return self._binary("%", self, other)
-
-        def __rmod__(self, other):
-            return self._binary("%", other, self)
-
-        def __and__(self, other):
-            return self._binary("&", self, other)
-
-        def __rand__(self, other):
-            return self._binary("&", other, self)
-
-        def __or__(self, other):
-            return self._binary("|", self, other)
-
-        def __ror__(self, other):
-            return self._binary("|", other, self)
-
-        def __xor__(self, other):
-            return self._binary("^", self, other)
-
-        def __rxor__(self, other):
-            return self._binary("^", other, self)
-
-        def __lshift__(self, other):
-            return self._binary("<<", self, other)
-
-        def __rlshift__(self, other):
-            return self._binary("<<", other, self)
-
-        def __rshift__(self, other):
-            return self._binary(">>", self, other)
-
-        def __rrshift__(self, other):
-            return self._binary(">>", other, self)
 
     def __divmod__(self, other: NumberLike) -> tuple[Self, Self]:
         number: Any = self
@@ -145,3 +122,13 @@ class Operators:
 
     def __ge__(self, other: NumberLike) -> Bool:
         return self._compare("ge", other)
+
+
+def _of_numbers(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
+    sign = SIGNS[name]
+    if swapped:
+        return lambda self, other: self._binary(sign, other, self)
+    return lambda self, other: self._binary(sign, self, other)
+
+
+define_operators(Operators, set(ARITHMETIC + BITWISE) - {"pow"}, _of_numbers)  # which ``Number`` has itself

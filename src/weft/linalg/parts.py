@@ -14,13 +14,13 @@ from weft.lang import struct
 from weft.lang.bracketed import Bracketed
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.operators import SIGNS, function_of
 from weft.lang.python_number import python_number
 from weft.lang.structs import replace_field
 from weft.lang.tables import is_late
 from weft.math import sqrt
 
 P = TypeVar("P", bound="Parts")
-_SIGNS = {"pow": "**", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "add": "+", "sub": "-"}
 
 
 _INSIDE = frozenset("again element given map names of parts put usual".split())
@@ -139,16 +139,14 @@ class Parts:
             others: tuple[Any, ...] = (other,) * len(self.names)
         else:
             if other.names != self.names:
-                sign = _SIGNS[operator]
+                sign = SIGNS[operator]
                 hint = "both have to be of one shape"
                 if hasattr(self, "rotate") and len(other.names) == 3:
                     hint = f"write {LEFT}.rotate({RIGHT}), which turns a vector"
                 message = f"`{sign}` meets {type(self).__name__} and {type(other).__name__}"
                 refuse("operand", message, hint=hint)
             others = other.parts()
-        import operator as operators
-
-        function: Callable[[Any, Any], Any] = getattr(operators, operator)
+        function = function_of(operator)
         pairs = zip(self.parts(), others, strict=True)
         return self.of([function(o, p) if swapped else function(p, o) for p, o in pairs])
 

@@ -10,6 +10,7 @@ from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.operators import ARITHMETIC, define_operators
 from weft.lang.python_number import python_number
 from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked, same_kind, summed
 
@@ -113,44 +114,15 @@ class Vector(Parts, Generic[T, N]):
     def __len__(self) -> int:
         return len(type(self).names)
 
-    def __add__(self, other: Any) -> Self:
-        return self._each(other, "add")
+    if TYPE_CHECKING:
 
-    def __radd__(self, other: NumberLike) -> Self:
-        return self._each(other, "add", swapped=True)
+        def _sum(self, other: Any) -> Self: ...
+        def _with(self, other: Self | NumberLike) -> Self: ...
+        def _of(self, other: NumberLike) -> Self: ...
 
-    def __sub__(self, other: Any) -> Self:
-        return self._each(other, "sub")
-
-    def __rsub__(self, other: NumberLike) -> Self:
-        return self._each(other, "sub", swapped=True)
-
-    def __mul__(self, other: Self | NumberLike) -> Self:
-        return self._each(other, "mul")
-
-    def __truediv__(self, other: Self | NumberLike) -> Self:
-        return self._each(other, "truediv")
-
-    def __rtruediv__(self, other: NumberLike) -> Self:
-        return self._each(other, "truediv", swapped=True)
-
-    def __floordiv__(self, other: Self | NumberLike) -> Self:
-        return self._each(other, "floordiv")
-
-    def __rfloordiv__(self, other: NumberLike) -> Self:
-        return self._each(other, "floordiv", swapped=True)
-
-    def __mod__(self, other: Self | NumberLike) -> Self:
-        return self._each(other, "mod")
-
-    def __rmod__(self, other: NumberLike) -> Self:
-        return self._each(other, "mod", swapped=True)
-
-    def __pow__(self, other: Self | NumberLike) -> Self:
-        return self._each(other, "pow")
-
-    def __rpow__(self, other: NumberLike) -> Self:
-        return self._each(other, "pow", swapped=True)
+        __add__ = __sub__ = _sum
+        __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _with
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _of
 
     def __abs__(self) -> Self:
         return self.map(abs)
@@ -185,6 +157,11 @@ class Vector(Parts, Generic[T, N]):
         return dot(self, cast("Any", other)) if isinstance(other, Vector) else NotImplemented
 
 
+def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
+    return lambda self, other: self._each(other, name, swapped)
+
+
+define_operators(Vector, ARITHMETIC, _operator)
 tell_of_methods(Vector)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from types import EllipsisType
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from weft.diagnostics import INDEX, VALUE, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, type_name
+from weft.lang.operators import ARITHMETIC, BITWISE, define_operators, function_of
 from weft.lang.scalars import Bool, Int32
 from weft.lang.spec import Leaf, NumberSpec, Spec, is_composite, leaves_of
 from weft.record import record
@@ -251,77 +252,14 @@ class Tile(Generic[T]):
     def __invert__(self) -> Tile[T]:
         return together(_of.invert, self)
 
-    def __add__(self, other: Operand) -> Tile[T]:
-        return together(_of.add, self, other)
+    if TYPE_CHECKING:
 
-    def __radd__(self, other: Operand) -> Tile[T]:
-        return together(_of.add, other, self)
+        def _with(self, other: Operand) -> Tile[T]: ...
 
-    def __sub__(self, other: Operand) -> Tile[T]:
-        return together(_of.sub, self, other)
-
-    def __rsub__(self, other: Operand) -> Tile[T]:
-        return together(_of.sub, other, self)
-
-    def __mul__(self, other: Operand) -> Tile[T]:
-        return together(_of.mul, self, other)
-
-    def __rmul__(self, other: Operand) -> Tile[T]:
-        return together(_of.mul, other, self)
-
-    def __truediv__(self, other: Operand) -> Tile[T]:
-        return together(_of.truediv, self, other)
-
-    def __rtruediv__(self, other: Operand) -> Tile[T]:
-        return together(_of.truediv, other, self)
-
-    def __floordiv__(self, other: Operand) -> Tile[T]:
-        return together(_of.floordiv, self, other)
-
-    def __rfloordiv__(self, other: Operand) -> Tile[T]:
-        return together(_of.floordiv, other, self)
-
-    def __mod__(self, other: Operand) -> Tile[T]:
-        return together(_of.mod, self, other)
-
-    def __rmod__(self, other: Operand) -> Tile[T]:
-        return together(_of.mod, other, self)
-
-    def __pow__(self, other: Operand) -> Tile[T]:
-        return together(_power, self, other)
-
-    def __rpow__(self, other: Operand) -> Tile[T]:
-        return together(_power, other, self)
-
-    def __and__(self, other: Operand) -> Tile[T]:
-        return together(_of.and_, self, other)
-
-    def __rand__(self, other: Operand) -> Tile[T]:
-        return together(_of.and_, other, self)
-
-    def __or__(self, other: Operand) -> Tile[T]:
-        return together(_of.or_, self, other)
-
-    def __ror__(self, other: Operand) -> Tile[T]:
-        return together(_of.or_, other, self)
-
-    def __xor__(self, other: Operand) -> Tile[T]:
-        return together(_of.xor, self, other)
-
-    def __rxor__(self, other: Operand) -> Tile[T]:
-        return together(_of.xor, other, self)
-
-    def __lshift__(self, other: Operand) -> Tile[T]:
-        return together(_of.lshift, self, other)
-
-    def __rlshift__(self, other: Operand) -> Tile[T]:
-        return together(_of.lshift, other, self)
-
-    def __rshift__(self, other: Operand) -> Tile[T]:
-        return together(_of.rshift, self, other)
-
-    def __rrshift__(self, other: Operand) -> Tile[T]:
-        return together(_of.rshift, other, self)
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _with
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _with
+        __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = _with
+        __rand__ = __ror__ = __rxor__ = __rlshift__ = __rrshift__ = _with
 
     def __eq__(self, other: object) -> Tile[Bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return together(_of.eq, self, other)
@@ -383,6 +321,16 @@ def _power(base: Any, exponent: Any) -> Any:
     """``base ** exponent``; of integers that run time knows, one by one."""
     late = isinstance(exponent, Number) and exponent.dtype.is_integer and exponent.lanes > 1
     return each_lane(_of.pow, (base, exponent)) if late else base**exponent
+
+
+def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
+    function = _power if name == "pow" else function_of(name)
+    if swapped:
+        return lambda self, other: together(function, other, self)
+    return lambda self, other: together(function, self, other)
+
+
+define_operators(Tile, ARITHMETIC + BITWISE, _operator)
 
 
 def _is_spread(index: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from weft.diagnostics import refuse
 from weft.lang.number import Number, NumberLike
+from weft.lang.operators import ARITHMETIC, define_operators, function_of
 from weft.lang.pointer import AddressSpace
 from weft.layout.algebra.layout import Layout
 from weft.layout.tensor.edge import whole_read, whole_write
@@ -165,47 +166,22 @@ class Elementwise(Generic[T]):
     def __abs__(self) -> LayoutTensor[T]:
         return combined(_of.abs, self)
 
-    def __add__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.add, self, other)
+    if TYPE_CHECKING:
 
-    def __radd__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.add, other, self)
+        def _with(self, other: Operand) -> LayoutTensor[T]: ...
 
-    def __sub__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.sub, self, other)
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _with
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _with
 
-    def __rsub__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.sub, other, self)
 
-    def __mul__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.mul, self, other)
+def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
+    function = function_of(name)
+    if swapped:
+        return lambda self, other: _binary(function, other, self)
+    return lambda self, other: _binary(function, self, other)
 
-    def __rmul__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.mul, other, self)
 
-    def __truediv__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.truediv, self, other)
-
-    def __rtruediv__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.truediv, other, self)
-
-    def __floordiv__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.floordiv, self, other)
-
-    def __rfloordiv__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.floordiv, other, self)
-
-    def __mod__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.mod, self, other)
-
-    def __rmod__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.mod, other, self)
-
-    def __pow__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.pow, self, other)
-
-    def __rpow__(self, other: Operand) -> LayoutTensor[T]:
-        return _binary(_of.pow, other, self)
+define_operators(Elementwise, ARITHMETIC, _operator)
 
 
 def _binary(function: Callable[..., Any], left: Operand, right: Operand) -> Any:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
+from weft.lang.operators import ARITHMETIC, BITWISE, function_of
 from weft.layout.tensor.loops import update_all
-
-_of: Any = operator  # some of its functions have no types
 
 
 class InPlace:
@@ -29,5 +27,5 @@ def _changing(function: Callable[[Any, Any], Any]) -> Callable[[InPlace, Any], I
     return change
 
 
-for _name in "add sub mul truediv floordiv mod pow and_ or_ xor lshift rshift".split():
-    setattr(InPlace, f"__i{_name.rstrip('_')}__", _changing(getattr(_of, _name)))
+for _name in ARITHMETIC + BITWISE:
+    setattr(InPlace, f"__i{_name}__", _changing(function_of(_name)))
