@@ -10,26 +10,26 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterable, Sequence
-from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from weft.compiler.frontend.desugar import desugar
-from weft.compiler.frontend.handed import PLACED, gives_twice, is_copy, shares
-from weft.compiler.frontend.holding import holds, seen
-from weft.compiler.frontend.implied import is_implied, look_at_structs, operands
+from weft.compiler.frontend.implied import is_implied, operands
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
-from weft.compiler.frontend.meaning import class_of_variable, meaning
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.nonlocals import declared
-from weft.compiler.frontend.numbers_of import assigned_in, numbers_of
-from weft.compiler.frontend.tree import arguments_of, root_of, walk
-from weft.compiler.source.definition import Definition
-from weft.lang.structs import is_struct, struct_fields, takes_fields
+from weft.compiler.frontend.tree import (
+    COMPREHENSIONS,
+    DISPLAYS,
+    arguments_of,
+    assigned_each,
+    root_of,
+    walk,
+)
 
-if TYPE_CHECKING:
-    pass
+PLACED = "="
+"""In place of an argument's number: an expression is assigned to a part of something."""
 
 
 class _Step(NamedTuple):
@@ -43,25 +43,25 @@ class _Step(NamedTuple):
     at: int | str | None
 
 
-_Calls = tuple[_Step, ...]
+Calls = tuple[_Step, ...]
 _MOST = 3
 """Calls that are kept of how two names came to be of one object."""
 
 
-class _Source(NamedTuple):
+class Source(NamedTuple):
     """A name whose object an expression gives, or a part of it (``inner``), by which calls."""
 
     name: str
-    calls: _Calls = ()
+    calls: Calls = ()
     inner: bool = False
 
 
-class _Pair(NamedTuple):
+class Pair(NamedTuple):
     """Two names of one object, or of a part of it: by which calls, and by which third name of it."""
 
     one: str
     other: str
-    calls: _Calls
+    calls: Calls
     by: str
     inside: tuple[bool, bool]
     """Whether it is a part of the one, and of the other, and not the whole."""
@@ -69,14 +69,12 @@ class _Pair(NamedTuple):
     """Which of the two was assigned what the first of the calls gives."""
 
 
-_Pairs = frozenset[_Pair]
-_Sources = frozenset[_Source]
+Pairs = frozenset[Pair]
+Sources = frozenset[Source]
 MADE = "="
 """The name that stands for what a call has made, which nobody else knows."""
-_FRESH: _Sources = frozenset()
+_FRESH: Sources = frozenset()
 _PARTS = (ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.comprehension)
-_DISPLAYS = (ast.Tuple, ast.List)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def caller_of(parameter: str) -> str:
@@ -88,70 +86,16 @@ class At(NamedTuple):
     """What is known where a statement begins: names of one object, and what is read after it."""
 
     node: ast.AST
-    pairs: _Pairs
+    pairs: Pairs
     read: frozenset[str]
     lost: frozenset[str]
     """Parameters of which it assigns parts that nobody sees."""
 
-    def others(
-        self, name: str, kind: type[Any], frame: FrameType, fn: Definition, field: str = ""
-    ) -> Iterable[str]:
-        """The names, read again or the caller's, that may be of an object of a class that one is of.
 
-        ``field``: within that of the one's.
-        """
-        within = name not in frame.f_locals or holds(frame.f_locals[name], kind, strictly=True)
-        for pair in self.pairs:
-            if pair.one == name and pair.other in (MADE, name) and not within:
-                continue  # the one that changes is no part of it, so no two parts of it are that
-            if pair.one == name and pair.other == MADE:
-                if not pair.calls or gives_twice([step.call for step in pair.calls], frame, fn, kind):
-                    yield name
-            elif pair.one == name == pair.other:
-                if pair.inside[1] and not holds(frame.f_locals.get(pair.by), kind, strictly=True):
-                    continue
-                if all(shares(step.call, frame, fn, kind, at=step.at) for step in pair.calls):
-                    yield name
-            elif pair.one == name and (pair.other in self.read or pair.other[0] == "<"):
-                if pair.by and not holds(seen(pair.by, frame, fn), kind):
-                    continue
-                if pair.inside[0] and not holds(frame.f_locals.get(name), kind, strictly=True):
-                    continue
-                method = isinstance(frame.f_locals.get(name), functools.partial)  # which holds the object
-                if pair.inside[1] and not holds(frame.f_locals.get(pair.other), kind, strictly=not method):
-                    continue
-                if field and _lies_elsewhere(pair, field, frame, fn):
-                    continue
-                if _is_copied(pair, kind, frame, fn):
-                    continue
-                if all(shares(step.call, frame, fn, kind, at=step.at) for step in pair.calls):
-                    yield pair.other
-
-
-def _is_copied(pair: _Pair, kind: type[Any], frame: FrameType, fn: Definition) -> bool:
-    """Whether the one was made as a copy of what is the other's, and no part of it is of this class."""
-    if not pair.calls or not pair.made or pair.inside[pair.made == pair.other]:
-        return False
-    copied = is_copy(pair.calls[0].call, frame, fn)
-    return copied and not holds(frame.f_locals.get(pair.made), kind, strictly=True)
-
-
-def _lies_elsewhere(pair: _Pair, field: str, frame: FrameType, fn: Definition) -> bool:
-    """Whether the one is a struct that was made with the other in another field than this."""
-    if len(pair.calls) != 1 or pair.inside[0]:
-        return False
-    (call, at), cls = pair.calls[0], class_of_variable(frame.f_locals.get(pair.one))
-    if not is_struct(cls) or not takes_fields(cls) or not isinstance(call, ast.Call):
-        return False
-    if meaning(call.func, frame, fn) is not cls or any(isinstance(a, ast.Starred) for a in call.args):
-        return False
-    return field != (list(struct_fields(cls))[at] if isinstance(at, int) else at)
-
-
-def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _Sources:
+def sources(node: ast.AST | None, calls: Calls = (), inner: bool = False) -> Sources:
     """The names whose objects an expression may give, or hold; ``calls`` are around it."""
     if isinstance(node, ast.Name):
-        return _FRESH if _is_plain(node) else frozenset({_Source(node.id, calls, inner)})
+        return _FRESH if _is_plain(node) else frozenset({Source(node.id, calls, inner)})
     if isinstance(node, (ast.Attribute, ast.Subscript)):
         part = sources(node.value, calls, inner or bool(root_of(node)))
         return part | _implied(node, calls, inner)
@@ -162,20 +106,20 @@ def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _S
         given += [(keyword.arg, keyword.value) for keyword in node.keywords]
         given.append((None, node.func.value if isinstance(node.func, ast.Attribute) else node.func))
         found = [sources(part, (*calls, _Step(node, at))[:_MOST], inner) for at, part in given]
-        made = {_Source(MADE, (*calls, _Step(node, None)), inner)} if len(calls) < _MOST else _FRESH
+        made = {Source(MADE, (*calls, _Step(node, None)), inner)} if len(calls) < _MOST else _FRESH
         return _FRESH.union(made, *found)
     if isinstance(node, ast.IfExp):
         return sources(node.body, calls, inner) | sources(node.orelse, calls, inner)
     if isinstance(node, ast.Lambda):
-        return frozenset({_Source(n.id, calls, inner) for n in walk(node.body) if isinstance(n, ast.Name)})
+        return frozenset({Source(n.id, calls, inner) for n in walk(node.body) if isinstance(n, ast.Name)})
     if isinstance(node, ast.Starred):
         return sources(node.value, calls, True)
-    if isinstance(node, _COMPREHENSIONS):
+    if isinstance(node, COMPREHENSIONS):
         outer = _FRESH.union(*[sources(clause.iter, calls, True) for clause in node.generators])
         item = node.value if isinstance(node, ast.DictComp) else node.elt
         return outer | sources(item, calls, inner)
     if isinstance(node, _PARTS) or (
-        isinstance(node, ast.BinOp) and any(isinstance(n, _DISPLAYS) for n in (node.left, node.right))
+        isinstance(node, ast.BinOp) and any(isinstance(n, DISPLAYS) for n in (node.left, node.right))
     ):
         return _FRESH.union(*[sources(part, calls, inner) for part in ast.iter_child_nodes(node)])
     return _implied(node, calls, inner)
@@ -186,13 +130,13 @@ def _is_plain(node: ast.AST) -> bool:
     return getattr(node, "plain", False)
 
 
-def _implied(node: ast.AST | None, calls: _Calls, inner: bool = False) -> _Sources:
+def _implied(node: ast.AST | None, calls: Calls, inner: bool = False) -> Sources:
     """The names whose objects a method may give that runs without being spelled."""
     if node is None or not is_implied(node):
         return _FRESH
     given = enumerate(operands(node))
     found = [sources(part, (*calls, _Step(node, at))[:_MOST], inner) for at, part in given]
-    made = {_Source(MADE, (*calls, _Step(node, None)), inner)} if len(calls) < _MOST else _FRESH
+    made = {Source(MADE, (*calls, _Step(node, None)), inner)} if len(calls) < _MOST else _FRESH
     return _FRESH.union(made, *found)
 
 
@@ -223,13 +167,13 @@ def _sets_parts(node: ast.stmt) -> bool:
     return any(isinstance(t, (ast.Attribute, ast.Subscript)) for t in targets)
 
 
-_Settling = Callable[[_Source], _Source | None]
+Settling = Callable[[Source], Source | None]
 """What is left of a source if the calls by which it is one are looked into at once; None for nothing."""
 _ENOUGH = 2000
 """Ways in which names may be of one object, beyond which calls are looked into at once."""
 
 
-class _TooMany(Exception):
+class TooMany(Exception):
     """There are more ways than those."""
 
 
@@ -240,33 +184,33 @@ class _Aliases:
         self,
         later: dict[ast.stmt, frozenset[str]],
         lost: dict[ast.AST, frozenset[str]],
-        settle: _Settling | None,
+        settle: Settling | None,
     ) -> None:
         self.settle = settle
         self.at: dict[tuple[int, int], At] = {}
         self.later = later
         self.lost = lost
-        self.left: list[tuple[list[_Pairs], list[_Pairs]]] = []
+        self.left: list[tuple[list[Pairs], list[Pairs]]] = []
         """Of each loop around, what is so where ``break`` and where ``continue`` leave."""
 
-    def block(self, body: Sequence[ast.stmt], pairs: _Pairs | None) -> _Pairs | None:
+    def block(self, body: Sequence[ast.stmt], pairs: Pairs | None) -> Pairs | None:
         """What is so behind the statements; None where nothing comes to there."""
         for node in body:
             if pairs is None:
                 return None
             pairs = self._statement(node, pairs)
             if self.settle is None and pairs is not None and len(pairs) > _ENOUGH:
-                raise _TooMany
+                raise TooMany
         return pairs
 
-    def _note(self, node: ast.stmt, pairs: _Pairs, part: ast.AST | None = None) -> None:
+    def _note(self, node: ast.stmt, pairs: Pairs, part: ast.AST | None = None) -> None:
         place = node.lineno, node.col_offset
         before = self.at.get(place)
         known = pairs if before is None else pairs | before.pairs
         lost = frozenset[str]().union(*[self.lost.get(n, ()) for n in walk(node)]) if part is None else ()
         self.at[place] = At(part or node, known, self.later.get(node, frozenset()), frozenset(lost))
 
-    def _statement(self, node: ast.stmt, pairs: _Pairs) -> _Pairs | None:
+    def _statement(self, node: ast.stmt, pairs: Pairs) -> Pairs | None:
         if isinstance(node, ast.If):
             self._note(node, pairs, node.test)
             pairs = self._named(node.test, pairs)
@@ -285,8 +229,8 @@ class _Aliases:
             return None
         return None if isinstance(node, ast.Return) else self._simple(node, pairs)
 
-    def _loop(self, node: ast.For | ast.While, pairs: _Pairs) -> _Pairs | None:
-        head, left = pairs, (list[_Pairs](), list[_Pairs]())
+    def _loop(self, node: ast.For | ast.While, pairs: Pairs) -> Pairs | None:
+        head, left = pairs, (list[Pairs](), list[Pairs]())
         while True:
             self._note(node, head, node.iter if isinstance(node, ast.For) else node.test)
             begun = self._named(node.test, head) if isinstance(node, ast.While) else head
@@ -300,7 +244,7 @@ class _Aliases:
                 return self.block(node.orelse, head.union(*left[0]))
             head = grown
 
-    def _simple(self, node: ast.stmt, pairs: _Pairs) -> _Pairs:
+    def _simple(self, node: ast.stmt, pairs: Pairs) -> Pairs:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 pairs = self._assigned(
@@ -312,7 +256,7 @@ class _Aliases:
             pairs = self._assigned(pairs, [(node.target, _implied(node, ()))])
         elif isinstance(node, ast.FunctionDef):
             reads = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-            pairs = self._assigned(pairs, [(ast.Name(node.name), frozenset(map(_Source, reads)))])
+            pairs = self._assigned(pairs, [(ast.Name(node.name), frozenset(map(Source, reads)))])
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # as items.append(p)
             call = node.value
             if isinstance(call.func, ast.Attribute):
@@ -321,13 +265,13 @@ class _Aliases:
         return pairs
 
     def _assigned(
-        self, pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]], permuted: bool = False
-    ) -> _Pairs:
+        self, pairs: Pairs, given: Sequence[tuple[ast.expr, Sources]], permuted: bool = False
+    ) -> Pairs:
         """What is so after an assignment of several targets at once; ``permuted``: of what they were."""
-        flat: list[tuple[ast.expr, _Sources]] = []
+        flat: list[tuple[ast.expr, Sources]] = []
         for target, found in given:
             found = found if self.settle is None else frozenset(filter(None, map(self.settle, found)))
-            inner = walk(target) if isinstance(target, _DISPLAYS) else (target,)
+            inner = walk(target) if isinstance(target, DISPLAYS) else (target,)
             inner = [n for n in inner if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
             flat += [(n, found) for n in inner if not _is_plain(n)]
         whole = {target.id for target, _ in flat if isinstance(target, ast.Name)}
@@ -337,13 +281,13 @@ class _Aliases:
             for pair in pairs
             if pair.one not in whole and pair.other not in whole
         }
-        partners: list[tuple[str, bool, set[tuple[_Source, str]]]] = []
+        partners: list[tuple[str, bool, set[tuple[Source, str]]]] = []
         for target, found in flat:
             near = {(source, "") for source in found}
             for source in found:
                 by = source.name if self.settle is None else ""
                 near |= {
-                    (_Source(p.other, self._together(source.calls, p.calls), p.inside[1]), by)
+                    (Source(p.other, self._together(source.calls, p.calls), p.inside[1]), by)
                     for p in pairs
                     if p.one == source.name
                 }
@@ -352,9 +296,9 @@ class _Aliases:
         for n, (name, part, near) in enumerate(partners):
             for (other, calls, inner), by in near:
                 if other == MADE:
-                    out.add(_Pair(name, other, calls, by, (part, inner)))
+                    out.add(Pair(name, other, calls, by, (part, inner)))
                 elif other == name and part and not permuted and not _stays(calls):
-                    out.add(_Pair(name, name, calls, name, (True, True)))
+                    out.add(Pair(name, name, calls, name, (True, True)))
                 elif other not in whole and other != name:
                     out |= _both(name, other, calls, by, part, inner)
             out |= _twice(name, flat[n][1], pairs)
@@ -367,13 +311,13 @@ class _Aliases:
                         )
         return frozenset(out)
 
-    def _named(self, node: ast.AST, pairs: _Pairs) -> _Pairs:
+    def _named(self, node: ast.AST, pairs: Pairs) -> Pairs:
         for inner in walk(node):
             if isinstance(inner, ast.NamedExpr):
                 pairs = self._assigned(pairs, [(inner.target, sources(inner.value))])
         return pairs
 
-    def _together(self, calls: _Calls, others: _Calls) -> _Calls:
+    def _together(self, calls: Calls, others: Calls) -> Calls:
         if self.settle is None:
             return _together(calls, others)
         return () if calls and others else calls or others
@@ -381,62 +325,58 @@ class _Aliases:
 
 def _permutes(target: ast.expr, value: ast.expr) -> bool:
     """Whether several places are assigned what they held, one of another."""
-    if not isinstance(target, _DISPLAYS) or not isinstance(value, _DISPLAYS):
+    if not isinstance(target, DISPLAYS) or not isinstance(value, DISPLAYS):
         return False
     return sorted(map(ast.unparse, target.elts)) == sorted(map(ast.unparse, value.elts))
 
 
-def _stays(calls: _Calls) -> bool:
+def _stays(calls: Calls) -> bool:
     """Whether a place is assigned what it held, as ``v.x += y`` may."""
     return any(isinstance(step.call, ast.AugAssign) and step.at == 0 for step in calls)
 
 
-def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, _Sources]]:
+def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, Sources]]:
     """What each of several targets is given."""
-    if isinstance(target, _DISPLAYS):
-        if isinstance(value, _DISPLAYS) and len(value.elts) == len(target.elts):
-            pairs = zip(target.elts, value.elts, strict=True)
-            return [found for one, part in pairs for found in _matched(one, part)]
-        return [found for one in target.elts for found in _matched(one, value)]
-    if isinstance(target, ast.Starred):
-        target = target.value
-    part = isinstance(target, (ast.Attribute, ast.Subscript))
-    return [(target, sources(value, (_Step(value, PLACED),) if part else ()))]
+    out: list[tuple[ast.expr, Sources]] = []
+    for one, part in assigned_each(target, value):
+        placed = isinstance(one, (ast.Attribute, ast.Subscript))
+        out.append((one, sources(part, (_Step(part, PLACED),) if placed else ())))
+    return out
 
 
-def _twice(name: str, found: _Sources, pairs: _Pairs) -> set[_Pair]:
+def _twice(name: str, found: Sources, pairs: Pairs) -> set[Pair]:
     """That an object holds another in two places, as ``Ray(a, a)`` does: it is paired with itself."""
-    out: set[_Pair] = set()
+    out: set[Pair] = set()
     for source in found:
         out |= {
-            _Pair(name, name, _together(source.calls, p.calls), p.by, p.inside)
+            Pair(name, name, _together(source.calls, p.calls), p.by, p.inside)
             for p in pairs
             if p.one == p.other == source.name
         }
         for other in found:
             if source.name == other.name != MADE and are_beside(source.calls, other.calls):
                 calls = _together(source.calls, other.calls)
-                out.add(_Pair(name, name, calls, other.name, (False, source.inner or other.inner)))
+                out.add(Pair(name, name, calls, other.name, (False, source.inner or other.inner)))
     return out
 
 
-def are_beside(calls: _Calls, others: _Calls) -> bool:
+def are_beside(calls: Calls, others: Calls) -> bool:
     """Whether a call is given one thing as two arguments, by these two ways."""
     return any(a.call is c.call and a.at != c.at for a in calls for c in others)
 
 
-def _together(calls: _Calls, others: _Calls) -> _Calls:
+def _together(calls: Calls, others: Calls) -> Calls:
     return (*calls, *[call for call in others if call not in calls])[:_MOST]
 
 
-def _both(name: str, other: str, calls: _Calls, by: str, part: bool, inner: bool) -> set[_Pair]:
+def _both(name: str, other: str, calls: Calls, by: str, part: bool, inner: bool) -> set[Pair]:
     return {
-        _Pair(name, other, calls, by, (part, inner), name),
-        _Pair(other, name, calls, by, (inner, part), name),
+        Pair(name, other, calls, by, (part, inner), name),
+        Pair(other, name, calls, by, (inner, part), name),
     }
 
 
-def _joined(one: _Pairs | None, other: _Pairs | None) -> _Pairs | None:
+def _joined(one: Pairs | None, other: Pairs | None) -> Pairs | None:
     return other if one is None else one if other is None else one | other
 
 
@@ -448,7 +388,7 @@ class Aliases:
         tree: ast.FunctionDef,
         kernel: bool,
         plain: frozenset[str] = frozenset(),
-        settle: _Settling | None = None,
+        settle: Settling | None = None,
     ) -> None:
         nodes = [node for statement in tree.body for node in walk(statement)]
         if desugar(tree.body, nodes):
@@ -469,15 +409,15 @@ class Aliases:
         }
         found = _Aliases(_Later(tree, own).later, lost, settle)
         handed = around if kernel else around.union(given)
-        first = {_Pair(p, caller_of(p), (), "", (False, False)) for p in handed - plain}
+        first = {Pair(p, caller_of(p), (), "", (False, False)) for p in handed - plain}
         found.block(tree.body, frozenset(first))
         self.at = found.at
         self.tree = tree
 
     @functools.cached_property
-    def returned(self) -> list[tuple[str, _Calls]]:
+    def returned(self) -> list[tuple[str, Calls]]:
         """What it was given and may return, it or a part of it, by which calls."""
-        out: list[tuple[str, _Calls]] = []
+        out: list[tuple[str, Calls]] = []
         for at in self.at.values():
             if isinstance(at.node, ast.Return):
                 for name, calls, _ in sources(at.node.value):
@@ -489,9 +429,9 @@ class Aliases:
         return out
 
     @functools.cached_property
-    def twice(self) -> list[_Calls]:
+    def twice(self) -> list[Calls]:
         """The ways in which what it returns may hold an object in two places: by which calls."""
-        out: list[_Calls] = []
+        out: list[Calls] = []
         for at in self.at.values():
             if isinstance(at.node, ast.Return):
                 found = sources(at.node.value)
@@ -499,61 +439,11 @@ class Aliases:
         return out
 
     @functools.cached_property
-    def made(self) -> list[_Calls]:
+    def made(self) -> list[Calls]:
         """By which calls what it returns may be made, the last of which makes it."""
-        out: list[_Calls] = []
+        out: list[Calls] = []
         for at in self.at.values():
             for name, calls, _ in sources(at.node.value) if isinstance(at.node, ast.Return) else ():
                 ways = [p.calls for p in at.pairs if p.one == name and p.other == MADE]
                 out += [calls] if name == MADE else [_together(calls, way) for way in ways]
         return out
-
-
-@functools.lru_cache(maxsize=1024)
-def _aliases(fn: Definition, _: object, kernel: bool, __: frozenset[str]) -> Aliases | None:
-    try:
-        return Aliases(fn.body(), kernel)
-    except _TooMany:
-        return None
-
-
-def aliases_of(
-    fn: Definition,
-    kernel: bool = False,
-    frame: FrameType | None = None,
-    kinds: Iterable[type[Any]] = (),
-) -> Aliases | None:
-    """What a function's text says of names of one object.
-
-    ``frame`` is where it runs by now, ``kinds`` are the classes that are asked for. None: so many ways lead
-    from name to name that it is not worth looking at without them.
-    """
-    found = _aliases(fn, fn.version, kernel, look_at_structs())
-    if found is not None or frame is None:
-        return found
-    return Aliases(fn.body(), kernel, numbers_of(fn, frame), _settling(fn, frame, tuple(kinds)))
-
-
-def _settling(fn: Definition, frame: FrameType, kinds: Sequence[type[Any]]) -> _Settling:
-    own = {*frame.f_locals, *assigned_in(fn)}
-
-    @functools.cache
-    def settle(source: _Source) -> _Source | None:
-        if source.name not in own and source.name != MADE:  # a function, a module
-            value = seen(source.name, frame, fn)
-            if value is not None and not any(holds(value, kind) for kind in kinds):
-                return None
-        if source.name == MADE:
-            calls = [step.call for step in source.calls]
-            twice = any(gives_twice(calls, frame, fn, kind) for kind in kinds)
-            return source._replace(calls=()) if twice else None
-        for step in source.calls:
-            if not any(shares(step.call, frame, fn, kind, at=step.at) for kind in kinds):
-                return None
-            if is_copy(step.call, frame, fn):
-                source = source._replace(inner=True)
-        first = source.calls[0].call if len(source.calls) == 1 else None
-        made = isinstance(first, ast.Call) and is_struct(meaning(first.func, frame, fn))
-        return source if made else source._replace(calls=())
-
-    return settle

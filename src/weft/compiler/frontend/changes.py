@@ -1,19 +1,32 @@
-"""Assignments to parts of values: refused where another name would have to see them."""
+"""Assignments to parts of values, here and in calls: refused where another name would have to see them.
+
+A ``@func`` that sets a part of a parameter changes a copy, which it returns; in Python it would change the
+caller's object as well. So what was given to it must not be used after the call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Iterable, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from weft.compiler.frontend.aliases import aliases_of, caller_of
+from weft.compiler.frontend.aliases import MADE, Aliases, At, Source, are_beside, caller_of, sources
+from weft.compiler.frontend.helpers import written_definition
 from weft.compiler.frontend.holding import holds, seen
-from weft.diagnostics import a_, refuse
+from weft.compiler.frontend.implied import asked, operands
+from weft.compiler.frontend.sharing import aliases_at, gives_twice, others, shares
+from weft.compiler.frontend.tree import COMPREHENSIONS, stored_in
+from weft.compiler.source.definition import Definition
+from weft.diagnostics import a_, is_internal, refuse
 from weft.lang.inline_array import InlineArray
 from weft.lang.structs import is_struct, lost_field, struct_fields
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
+
+_Spelled = ast.Call | ast.BinOp | ast.AugAssign
+_Calling = _Spelled | ast.UnaryOp | ast.Subscript | ast.Compare
 
 
 class Changes:
@@ -47,15 +60,14 @@ class Changes:
             )
         draft = b.draft
         f, fn = draft.function, draft.definition
-        aliases = aliases_of(fn, f.kernel or f.element, frame, (kind,))
-        assert aliases is not None
+        aliases = aliases_at(fn, f.kernel or f.element, frame, (kind,))
         at = aliases.at.get(b.loc[:2])
         if at is None or not b.live:
             return
         if name and name not in aliases.own:  # of a function around, which may have other names for it
             draft.changed[name] = kind
             return
-        for other in at.others(name, kind, frame, fn, self.field):
+        for other in others(at, name, kind, frame, fn, self.field):
             if other[0] == "<" and other[1:-1] not in aliases.own:
                 if holds(seen(other[1:-1], frame, fn), kind):
                     refuse_shared(name, other[1:-1], kind, "lies outside of this function")
@@ -97,3 +109,183 @@ def _class_along(cls: type[Any], path: Sequence[Any]) -> type[Any]:
             return cls
         cls = parts
     return cls
+
+
+# -- calls that change what they are given --------------------------------------------------------
+def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], frame: FrameType) -> None:
+    """Refuse a call where what the function changes of its copy is used again by the caller's name."""
+    from weft.compiler.frontend.stage import is_staged
+
+    at_hand: FrameType | None = frame
+    while at_hand is not None and not is_staged(at_hand.f_code):
+        helper = b.helper_of(at_hand.f_code)
+        if helper is not None and changed:  # Python at compile time, whose callers are asked next
+            of = written_definition(helper)
+            aliases = aliases_at(of, False, at_hand, changed.values())
+            found = ((at, _at_hand(at.node, at_hand, exactly=True)) for at in aliases.at.values())
+            at, call = next(((at, call) for at, call in found if call is not None), (None, None))
+            if at is not None and call is not None:
+                changed = _passed_on(_Caller(at, call, at_hand, of, aliases), callee, changed)
+                callee = of
+        elif not is_internal(at_hand.f_code.co_filename):
+            return
+        at_hand = at_hand.f_back
+    draft = b.draft
+    f, fn = draft.function, draft.definition
+    if at_hand is None or not b.live or at_hand.f_code.co_filename != fn.file:
+        return
+    aliases = aliases_at(fn, f.kernel or f.element, at_hand, changed.values())
+    at = aliases.at.get(b.loc[:2])
+    if at is None:
+        return
+    call = _at_hand(at.node, at_hand)
+    if call is None:  # in a lambda, which may be called at any time
+        call = _at_hand(aliases.tree, at_hand, exactly=True)
+        if call is None:
+            return
+        at = At(aliases.tree, at.pairs, aliases.own, at.lost)
+    draft.changed.update(_passed_on(_Caller(at, call, at_hand, fn, aliases), callee, changed))
+
+
+class _Caller(NamedTuple):
+    """Who calls a function: the statement and what is known there, the call, where it runs."""
+
+    at: At
+    call: _Calling
+    frame: FrameType
+    fn: Definition
+    names: Aliases
+
+    def holds(self, name: str, kind: type[Any]) -> bool:
+        """Whether a variable of the caller's holds an object of a class."""
+        return holds(self.frame.f_locals.get(name), kind)
+
+    def others(self, name: str, kind: type[Any]) -> Iterable[str]:
+        """The other names of such an object of a variable's."""
+        return others(self.at, name, kind, self.frame, self.fn)
+
+
+def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -> dict[str, type[Any]]:
+    """What a caller changes of its own callers' by a call; refused where it uses that itself again."""
+    out: dict[str, type[Any]] = {}
+    for parameter, kind in changed.items():
+        if parameter not in callee.names():  # a variable of a function around, which that holds
+            if parameter not in by.names.own:
+                out[parameter] = kind
+            for other in by.others(parameter, kind):
+                if other[0] != "<" and by.holds(other, kind):
+                    refuse_shared(parameter, other, kind, "is used after this call")
+            continue
+        given, rest = _given(by.call, callee, parameter)
+        if _is_held_twice(given, by, kind):
+            refuse_shared(parameter, parameter, kind)
+        beside = {source.name for one in rest for source in sources(one)}
+        for name, calls, _ in (*sources(given), *_items_of(by.at.node, by.call, sources(given))):
+            if calls or not by.holds(name, kind):
+                continue
+            passed, again = _used_again(by, name, kind, name in beside)
+            out |= passed
+            if again:
+                _refuse_call(callee, parameter, name, again)
+    return out
+
+
+def _used_again(by: _Caller, name: str, kind: type[Any], beside: bool) -> tuple[dict[str, type[Any]], str]:
+    """What a change of a variable's object changes of the caller's callers', and a name used after the call.
+
+    ``beside``: the call is given the object in another argument too.
+    """
+    own, lent = by.names.own, by.names.lent
+    out = {name: kind} if name in lent else {}
+    again = ""
+    if beside or name in by.at.read or name not in own | lent or _is_read_besides(by, name):
+        again = name
+    for other in by.others(name, kind):
+        if other[0] == "<":
+            outer = other[1:-1]
+            if outer in own:
+                out[outer] = kind
+            elif not again and holds(seen(outer, by.frame, by.fn), kind):
+                again = outer
+        elif other == name:
+            refuse_shared(name, name, kind)
+        elif not again and by.holds(other, kind):
+            again = other
+    return out, again
+
+
+def _is_held_twice(given: ast.expr | None, by: _Caller, kind: type[Any]) -> bool:
+    """Whether what is given holds something in two places, as ``Ray(a, a)`` does."""
+    held: list[Source] = []
+    for source in sources(given):
+        calls = [step.call for step in source.calls]
+        if source.name == MADE:
+            if gives_twice(calls, by.frame, by.fn, kind):
+                return True
+        elif all(shares(call, by.frame, by.fn, kind) for call in calls):
+            held.append(source)
+    return any(a.name == c.name and are_beside(a.calls, c.calls) for a in held for c in held)
+
+
+def _is_read_besides(by: _Caller, name: str) -> bool:
+    """Whether a statement reads a name after a call within it, or makes the call several times."""
+    inside = set(ast.walk(by.call))
+    end = by.call.end_lineno or 0, by.call.end_col_offset or 0
+    for node in ast.walk(by.at.node):
+        if isinstance(node, COMPREHENSIONS) and by.call in ast.walk(node) and name not in stored_in(node):
+            return True
+        if isinstance(node, ast.Name) and node.id == name and node not in inside:
+            if isinstance(node.ctx, ast.Load) and (node.lineno, node.col_offset) >= end:
+                return True
+    return False
+
+
+def _items_of(node: ast.AST, call: ast.AST, given: Iterable[Source]) -> Iterable[Source]:
+    """The names of what comprehensions around a call take items of, which it is given."""
+    names = {source.name for source in given}
+    for around in ast.walk(node):
+        if isinstance(around, COMPREHENSIONS) and call in ast.walk(around) and names & stored_in(around):
+            for clause in around.generators:
+                yield from (source._replace(calls=()) for source in sources(clause.iter))
+
+
+def _refuse_call(callee: Definition, parameter: str, name: str, again: str) -> None:
+    refuse(
+        "lost-field",
+        f"{callee.name} changes `{parameter}`, a copy of `{name}`, and `{again}` is used after this call",
+        notes=("what holds parts is passed by value: in Python the caller's object would change too",),
+        hint=f"return `{parameter}` and write `{name} = ...` at the call, or give it copy.copy({name})",
+    )
+
+
+def _at_hand(node: ast.AST, frame: FrameType, *, exactly: bool = False) -> _Calling | None:
+    """The call or operator within a statement that a frame evaluates."""
+    found = [n for n in ast.walk(node) if isinstance(n, _Calling)]
+    place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    exact = [n for n in found if (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == place]
+    if exact or exactly:
+        return exact[0] if exact else None
+    spelled = [n for n in found if isinstance(n, _Spelled)] or found
+    return spelled[0] if len(spelled) == 1 else None
+
+
+def _given(call: _Calling, callee: Definition, parameter: str) -> tuple[ast.expr | None, list[ast.expr]]:
+    """What a call gives a parameter, and all else that it gives."""
+    names = callee.names()
+    if not isinstance(call, ast.Call):
+        all_ = operands(call)
+        if isinstance(call, ast.Compare) and len(all_) > 2:  # any of them
+            all_ = [ast.Tuple(all_)] * 2
+        elif callee.name not in asked(call) or callee.name.startswith("__r"):  # the right one is asked
+            all_.reverse()
+    else:
+        all_ = list(call.args)
+        if isinstance(call.func, ast.Attribute) and names[:1] == ("self",) and call.func.attr == callee.name:
+            all_.insert(0, call.func.value)
+        elif names[:1] == ("self",) and isinstance(call.func, ast.Name) and len(all_) < len(names):
+            all_.insert(0, call.func)  # an object that is called, or a method in a variable
+    by_name = {k.arg: k.value for k in call.keywords} if isinstance(call, ast.Call) else {}
+    place = names.index(parameter)
+    given = by_name.get(parameter) or (all_[place] if place < len(all_) else None)
+    rest = [*all_, *by_name.values()]
+    return given, [r for r in rest if r is not given]

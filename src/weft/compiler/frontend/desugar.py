@@ -22,11 +22,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from weft.compiler.frontend.tree import b_call, bound_names, fill_places, place, tuple_of, var
+from weft.compiler.frontend.tree import COMPREHENSIONS, b_call, bound_names, fill_places, place, tuple_of, var
 
 _SUGAR = (ast.Match, ast.For, ast.While)
 _BLOCKS = ("body", "orelse")
-_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (ast.Lambda, *COMPREHENSIONS)
 
 
 def desugar(body: list[ast.stmt], nodes: Iterable[ast.AST]) -> bool:

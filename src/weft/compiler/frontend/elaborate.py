@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from weft.abi.artifact import AskedTiles, AssertSite, Piece, Site
+from weft.compiler.frontend.changes import check_given
 from weft.compiler.frontend.closures import Captures, Closure, containers, entry, given, literals_in
 from weft.compiler.frontend.containers import Held, captured, check, restored
 from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
-from weft.compiler.frontend.handed import check_given
 from weft.compiler.frontend.helpers import Helpers
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.nonlocals import give_back

@@ -1,4 +1,4 @@
-"""What holds a value of a class: itself, a part, or none that could."""
+"""Whether a value, or any value of a class, is of a class or has a part that is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weft.lang.number import Number, number_class
 from weft.lang.pointer import Pointer
 from weft.lang.products import parts_of
 from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, spec_of
-from weft.lang.structs import is_struct
+from weft.lang.structs import is_struct, struct_fields
 
 
 def seen(name: str, frame: FrameType, fn: Definition) -> Any:
@@ -68,3 +68,21 @@ def has_no_parts_of(cls: type[Any]) -> bool:
     if issubclass(cls, Number):
         return getattr(cls, "lanes", 2) == 1
     return issubclass(cls, (bool, int, float, str, range, Pointer))
+
+
+def may_hold(cls: type[Any], kind: type[Any], field: str | None = None) -> bool:
+    """Whether values of a class may hold one of another class: as a part, not as what they are.
+
+    ``field`` is the only one that may.
+    """
+    if is_struct(cls):
+        fields = struct_fields(cls)
+        return any(_holds(fields[name], kind) for name in ([field] if field else fields))
+    if issubclass(cls, InlineArray):
+        items = getattr(cls, "__weft_items__", None)
+        return items is None or _holds(items[0], kind)
+    return not hasattr(cls, "dtype")
+
+
+def _holds(annotation: Any, kind: type[Any]) -> bool:
+    return not isinstance(annotation, type) or annotation is kind or may_hold(annotation, kind)

@@ -12,15 +12,14 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from weft.compiler.frontend.named import late_names, named
-from weft.compiler.frontend.tree import bound_names, has, walk
+from weft.compiler.frontend.tree import COMPREHENSIONS, bound_names, has, walk
 
 _Names = frozenset[str]
 _NONE: _Names = frozenset()
 _LOOPS = (ast.For, ast.While)
 _CLOSURES = (ast.Lambda, ast.FunctionDef, ast.GeneratorExp)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_SCOPES = (*_COMPREHENSIONS, ast.Lambda, ast.FunctionDef)
-_CALLS = (ast.Call, *_COMPREHENSIONS)
+_SCOPES = (*COMPREHENSIONS, ast.Lambda, ast.FunctionDef)
+_CALLS = (ast.Call, *COMPREHENSIONS)
 """What may run a function that was made before."""
 
 
@@ -92,7 +91,7 @@ def stored_names(
 
 def _own(scope: Any) -> tuple[set[str], set[ast.AST]]:
     """The variables that a comprehension or a function has for itself, and its nodes that stand outside."""
-    if isinstance(scope, _COMPREHENSIONS):
+    if isinstance(scope, COMPREHENSIONS):
         targets = [n for clause in scope.generators for n in walk(clause.target)]
         return bound_names(targets), {*walk(scope.generators[0].iter)}
     outside = {

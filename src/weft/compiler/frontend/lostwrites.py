@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from weft.compiler.frontend.liveness import stored_names
-from weft.compiler.frontend.tree import arguments_of, walk
+from weft.compiler.frontend.tree import arguments_of, stored_in, walk
 
 _Path = tuple[str, ...]
 """A variable and the fields that lead on from it."""
@@ -22,17 +22,12 @@ _NONE: _Paths = frozenset()
 def lost_writes(function: ast.FunctionDef, kernel: bool) -> set[ast.AST]:
     """The targets ``p.x``, ``p.a[i]`` of assignments that change nothing but a copy."""
     nodes = walk(function)
-    names = set(arguments_of(function)) - _rebound(function, nodes)
+    own = stored_in(function) & stored_names(function.body)  # what it assigns as a whole
+    names = set(arguments_of(function)) - own
     inner = [n for n in nodes if isinstance(n, (ast.Lambda, ast.FunctionDef)) and n is not function]
     found = _LostWrites(names, kernel, frozenset(p for f in inner for p in _reads(f)))
     found.block(function.body, _NONE, _NONE, _NONE)
     return {target for target, lost in found.lost.items() if lost}
-
-
-def _rebound(function: ast.FunctionDef, nodes: Iterable[ast.AST]) -> set[str]:
-    """Names that the function assigns as a whole: from then on they are its own."""
-    names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return names & stored_names(function.body)
 
 
 def _path(node: ast.AST) -> _Path | None:

@@ -6,10 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from weft.compiler.frontend.tree import children, has
+from weft.compiler.frontend.tree import COMPREHENSIONS, children, has
 
 _NONE: frozenset[str] = frozenset()
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def note_named(nodes: Sequence[ast.AST]) -> None:
@@ -87,7 +86,7 @@ def decided(node: ast.expr, holds: bool = True) -> set[str]:
 
 def _certain(node: ast.AST) -> set[str]:
     """The variables that an expression assigns whatever becomes of it."""
-    if isinstance(node, _COMPREHENSIONS):
+    if isinstance(node, COMPREHENSIONS):
         return set()
     own = {node.target.id} if isinstance(node, ast.NamedExpr) else set[str]()
     return own.union(*[_certain(part) for part, late in _parts(node) if not late])

@@ -8,10 +8,8 @@ from types import FrameType
 
 from weft.compiler.frontend.holding import has_no_parts, has_no_parts_of
 from weft.compiler.frontend.implied import class_of_operand
-from weft.compiler.frontend.tree import walk
+from weft.compiler.frontend.tree import assigned_each, stored_in, walk
 from weft.compiler.source.definition import Definition
-
-_DISPLAYS = (ast.Tuple, ast.List)
 
 
 def numbers_of(fn: Definition, frame: FrameType) -> frozenset[str]:
@@ -24,7 +22,7 @@ def numbers_of(fn: Definition, frame: FrameType) -> frozenset[str]:
         numbers -= {
             name
             for target, value in given
-            for name in _stored_in(target)
+            for name in stored_in(target)
             if not _is_number(value, numbers, frame, fn)
         }
     return frozenset(numbers)
@@ -32,12 +30,7 @@ def numbers_of(fn: Definition, frame: FrameType) -> frozenset[str]:
 
 def assigned_in(fn: Definition) -> set[str]:
     """The names that a function assigns."""
-    return {name for target, _ in _given(fn, fn.version) for name in _stored_in(target)}
-
-
-def _stored_in(target: ast.AST) -> set[str]:
-    """The names that a target assigns."""
-    return {n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {name for target, _ in _given(fn, fn.version) for name in stored_in(target)}
 
 
 def _is_number(node: ast.expr, numbers: set[str], frame: FrameType, fn: Definition) -> bool:
@@ -63,7 +56,7 @@ def _given(fn: Definition, _: object) -> list[tuple[ast.expr, ast.expr]]:
     for node in walk(fn.body()):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                out += _each(target, node.value)
+                out += assigned_each(target, node.value)
         elif isinstance(node, (ast.NamedExpr, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
             out.append((node.target, node.value))
         elif isinstance(node, (ast.For, ast.comprehension)):
@@ -71,9 +64,3 @@ def _given(fn: Definition, _: object) -> list[tuple[ast.expr, ast.expr]]:
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             out.append((node.optional_vars, node.context_expr))
     return out
-
-
-def _each(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    if isinstance(target, _DISPLAYS) and isinstance(value, _DISPLAYS) and len(target.elts) == len(value.elts):
-        return [each for one, part in zip(target.elts, value.elts, strict=True) for each in _each(one, part)]
-    return [(target, value)]

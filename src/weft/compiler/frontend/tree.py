@@ -13,7 +13,8 @@ B = "__weft_b"
 _PLAIN = {"arg", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops"}
 """Fields that never hold a node with a place: names, numbers, contexts and operators."""
 
-
+DISPLAYS = (ast.Tuple, ast.List)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 
 
@@ -64,6 +65,22 @@ def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, ast.MatchMapping) and node.rest:
             out.add(node.rest)
     return out
+
+
+def stored_in(node: ast.AST) -> set[str]:
+    """The names that are assigned in a target or an expression."""
+    return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def assigned_each(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Each single target of an assignment with what it is given: a part of ``value``, or something of it."""
+    if isinstance(target, DISPLAYS):
+        values = value.elts if isinstance(value, DISPLAYS) else []
+        if len(values) != len(target.elts):
+            values = [value] * len(target.elts)
+        pairs = zip(target.elts, values, strict=True)
+        return [each for one, part in pairs for each in assigned_each(one, part)]
+    return [(target.value if isinstance(target, ast.Starred) else target, value)]
 
 
 def root_of(node: ast.AST) -> str:
