@@ -174,26 +174,19 @@ class Reads:
         self._columns = None
         return self._hold()
 
+    def _places_read(self) -> tuple[tuple[list[Any], Callable[..., Any]], ...]:
+        """The places that hold one value, each with it, and how such a place is read."""
+        return (self.names, _in_space), (self.cells, content_of), (self.slots, in_slot)
+
     def _hold(self) -> bool:
         """``hold`` one by one; another object that leads to the same code takes the place of the first."""
-        for n, (space, name, value) in enumerate(self.names):
-            now = space.get(name, NOTHING)
-            if now is not value:
-                if not same(now, value):
-                    return False
-                self.names[n] = (space, name, now)
-        for n, (cell, value) in enumerate(self.cells):
-            now = content_of(cell)
-            if now is not value:
-                if not same(now, value):
-                    return False
-                self.cells[n] = (cell, now)
-        for n, (of, member, value) in enumerate(self.slots):
-            now = in_slot(of, member)
-            if now is not value:
-                if not same(now, value):
-                    return False
-                self.slots[n] = (of, member, now)
+        for held, read in self._places_read():
+            for n, (*where, value) in enumerate(held):
+                now = read(*where)
+                if now is not value:
+                    if not same(now, value):
+                        return False
+                    held[n] = (*where, now)
         for fn, parts in self.functions:
             code, defaults, kwdefaults, annotations = parts
             if fn.__code__ is not code or fn.__defaults__ is not defaults:
@@ -237,9 +230,8 @@ class Reads:
     def unchanged(self) -> Reads:
         """What of it is still so."""
         left = Reads()
-        left.names = [one for one in self.names if same(one[0].get(one[1], NOTHING), one[2])]
-        left.cells = [one for one in self.cells if same(content_of(one[0]), one[1])]
-        left.slots = [one for one in self.slots if same(in_slot(one[0], one[1]), one[2])]
+        for (held, read), (still, _) in zip(self._places_read(), left._places_read(), strict=True):
+            still += [one for one in held if same(read(*one[:-1]), one[-1])]
         left.functions, left.definitions = self.functions, self.definitions
         left.held = [one for one in self.held if one.holds()]
         return left
@@ -256,6 +248,10 @@ def annotations_of(fn: FunctionType) -> dict[str, Any] | None:
         return fn.__annotations__
     except Exception:
         return None
+
+
+def _in_space(space: dict[str, Any], name: str) -> Any:
+    return space.get(name, NOTHING)
 
 
 def in_slot(of: Any, member: MemberDescriptorType) -> Any:
