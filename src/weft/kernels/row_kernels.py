@@ -93,9 +93,7 @@ def held(
 def _met(
     operation: Any,
     own: Any,
-    source: Any,
-    added: Any,
-    steps: Any,
+    row: Any,
     first: Any,
     step: Any,
     end: Any,
@@ -106,6 +104,7 @@ def _met(
     whole: Comptime[bool],
 ) -> Any:
     """What is known, with ``each`` so many vectors more, of which those before ``end`` are there."""
+    source, added, steps = row
     ats = [first + i * step for i in unroll(range(each))]
     values = [
         added_to(source, added, at if whole else least(at, end - width), steps, width, kind) for at in ats
@@ -116,9 +115,7 @@ def _met(
 @func
 def along(
     operation: Any,
-    source: Any,
-    added: Any,
-    steps: Any,
+    row: Any,
     thread: Any,
     n: Any,
     chunk: Any,
@@ -129,47 +126,22 @@ def along(
     threads: Comptime[int],
     each: Comptime[int],
 ) -> Any:
-    """What a thread meets of a row whose pieces the chunks take in turns."""
+    """What a thread meets of a row whose pieces the chunks take in turns.
+
+    ``row`` is where it begins, where that begins which is added to it, if anything, and their steps.
+    """
     own = operation.empty(kind, width)
     step, piece, end = threads * width, threads * width * each, n // width * width
     whole = end // piece * piece
-    place = thread * width
+    place, shape = thread * width, {"kind": kind, "width": width, "each": each}
     for first in range(chunk * piece, whole, chunks * piece):
-        own = _met(
-            operation,
-            own,
-            source,
-            added,
-            steps,
-            first + place,
-            step,
-            end,
-            kind=kind,
-            width=width,
-            each=each,
-            whole=True,
-        )
+        own = _met(operation, own, row, first + place, step, end, whole=True, **shape)
     if whole < end and whole // piece % chunks == chunk:
-        own = _met(
-            operation,
-            own,
-            source,
-            added,
-            steps,
-            whole + place,
-            step,
-            end,
-            kind=kind,
-            width=width,
-            each=each,
-            whole=False,
-        )
+        own = _met(operation, own, row, whole + place, step, end, whole=False, **shape)
     found = joined(operation, own)
     if threads_are_loops() and chunk == chunks - 1:
         for at in range(end, n):
-            found = _met(
-                operation, found, source, added, steps, Int(at), 1, n, kind=kind, width=1, each=1, whole=True
-            )
+            found = _met(operation, found, row, Int(at), 1, n, kind=kind, width=1, each=1, whole=True)
     return found
 
 
@@ -201,17 +173,14 @@ def streamed(
     row = block_idx.x
     source, target = begin(x, x_steps, row, extents), begin(out, out_steps, row, extents)
     added = None if more is None else begin(more.start, more.steps, row, extents)
-    steps = x_step, None if more is None else more.step
+    line = source, added, (x_step, None if more is None else more.step)
     shape = {"kind": kind, "width": width}
-    all = along(operation, source, added, steps, thread_idx.x, n, 0, 1, threads=threads, each=each, **shape)
+    all = along(operation, line, thread_idx.x, n, 0, 1, threads=threads, each=each, **shape)
     if threads > 1:
         all = block.reduce(all, operation.merge)
     places = target, None if total is None else begin(total.start, total.steps, row, extents)
     paces = out_step, None if total is None else total.step
-    known, end = (
-        (operation, all, source, added, steps, places, paces, weight, bias, given, n),
-        n // width * width,
-    )
+    known, end = (operation, all, line, places, paces, (weight, bias), given, n), n // width * width
     for at in range(thread_idx.x * width, end, threads * width):
         _written(*known, at, **shape)
     if threads_are_loops():
@@ -223,13 +192,10 @@ def streamed(
 def _written(
     operation: Any,
     all: Any,
-    source: Any,
-    added: Any,
-    steps: Any,
+    row: Any,
     places: Any,
     to: Any,
-    weight: Any,
-    bias: Any,
+    vectors: Any,
     given: Any,
     n: Any,
     at: Any,
@@ -238,10 +204,11 @@ def _written(
     width: Comptime[int],
 ):
     """The results of a vector's elements, when the row is known."""
+    source, added, steps = row
     value = added_to(source, added, at, steps, width, kind)
     if places[1] is not None:
         store(places[1], at, to[1], value)
     own, kept = operation.of([value], [True], [at])
     write = operation.writer(all, own, n, given)
-    by, plus = vector_of(weight, at, width, kind), vector_of(bias, at, width, kind)
+    by, plus = [vector_of(vector, at, width, kind) for vector in vectors]
     store(places[0], at, to[0], write(kept[0], by, plus))

@@ -37,20 +37,8 @@ def reduced(
     unit = block_idx.x * (threads // lanes) + thread_idx.x // lanes
     row, chunk = unit // chunks if partial else unit, unit % chunks if partial else Int(0)
     source = begin(x, x_steps, least(row, rows - 1), extents)
-    all = along(
-        operation,
-        source,
-        None,
-        (x_step, None),
-        thread_idx.x % lanes,
-        n,
-        chunk,
-        chunks,
-        kind=kind,
-        width=width,
-        threads=lanes,
-        each=each,
-    )
+    line, shape = (source, None, (x_step, None)), {"kind": kind, "width": width, "each": each}
+    all = along(operation, line, thread_idx.x % lanes, n, chunk, chunks, threads=lanes, **shape)
     if lanes > 32:
         all = block.reduce(all, operation.merge)
     elif lanes > 1:

@@ -52,36 +52,14 @@ def down(
     added = None if more is None else begin(more.start, more.steps, mine, extents)
     first = (chunk * deep + level) * each
     lines = source, x_step, added, None if more is None else more.step
-    own = _known(
-        operation,
-        lines,
-        first,
-        n,
-        chunks * deep * each,
-        kind=kind,
-        width=width,
-        across=across,
-        deep=deep,
-        each=each,
-    )
+    shape, block = {"kind": kind, "width": width}, {"across": across, "deep": deep, "each": each}
+    own = _known(operation, lines, first, n, chunks * deep * each, **shape, **block)
     if way == "rows":
         places = begin(out, out_steps, mine, extents), out_step, None, None
         if total is not None:
             places = (*places[:2], begin(total.start, total.steps, mine, extents), total.step)
         for at in range(level, n, deep):
-            _written(
-                operation,
-                own,
-                lines,
-                places,
-                (weight, bias),
-                given,
-                n,
-                at,
-                row < rows,
-                kind=kind,
-                width=width,
-            )
+            _written(operation, own, lines, places, (weight, bias), given, n, at, row < rows, **shape)
     elif level == 0 and row < rows:
         for i in unroll(range(width)):
             known = lane(operation, own, i)

@@ -134,25 +134,10 @@ def bring(source: Any, into: Any, at: Int, k: Int) -> None:
 def multiply(problem: Problem) -> None:
     """Queue the product."""
     op = problem.op
-    m, n, k, z = problem.extents
+    m, n, _, z = problem.extents
     a, b = (aligned(op, x, CHUNK, across=False) for x in (problem.a, problem.b))
     large = -(-m // 128) * -(-n // 128) * z >= op.context.info.multiprocessors
     tile, warp, stages = ((128, 128), (64, 32), 3) if large else ((64, 64), (32, 32), 4)
-    op.launch(
-        product,
-        -(-m // tile[0]) * -(-n // tile[1]) * z,
-        tile[0] // warp[0] * (tile[1] // warp[1]) * 32,
-        a.memory,
-        b.memory,
-        problem.out.memory,
-        m,
-        n,
-        k,
-        (a.strides, b.strides, problem.out.strides),
-        *problem.ends.given(problem.sums),
-        tile=tile,
-        warp=warp,
-        stages=stages,
-        ways=problem.ends.ways(problem.out.dtype),
-        shared_mem_bytes=stages * sum(tile) * DEEP * 2,
-    )
+    grid, threads = -(-m // tile[0]) * -(-n // tile[1]) * z, tile[0] // warp[0] * (tile[1] // warp[1]) * 32
+    known = {"tile": tile, "warp": warp, "stages": stages}
+    problem.launch(product, grid, threads, a, b, **known, shared_mem_bytes=stages * sum(tile) * DEEP * 2)

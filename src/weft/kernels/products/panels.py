@@ -142,27 +142,10 @@ def pack(
 
 def multiply(problem: Problem) -> None:
     """Queue the product."""
-    m, n, k, z = problem.extents
-    kind = written(problem.sums)
+    (m, n, _, z), a, b = problem.extents, problem.a, problem.b
     columns = VECTORS * 32 // problem.sums.itemsize
     threads = min(THREADS, -(-m // ROWS))
-    problem.op.launch(
-        product,
-        (-(-n // columns), -(-m // (ROWS * threads)), z),
-        threads,
-        problem.a.memory,
-        problem.b.memory,
-        problem.out.memory,
-        m,
-        n,
-        k,
-        (problem.a.strides, problem.b.strides, problem.out.strides),
-        problem.grouping,
-        *problem.ends.given(problem.sums),
-        columns=columns,
-        threads=threads,
-        kind=kind,
-        flat=problem.b.strides[1] == 1,
-        beside=problem.out.strides[2] == 1,
-        ways=problem.ends.ways(problem.out.dtype),
-    )
+    grid = -(-n // columns), -(-m // (ROWS * threads)), z
+    known = {"columns": columns, "threads": threads, "kind": written(problem.sums)}
+    lies = {"flat": b.strides[1] == 1, "beside": problem.out.strides[2] == 1}
+    problem.launch(product, grid, threads, a, b, problem.grouping, **known, **lies)

@@ -97,21 +97,7 @@ def fill(
 
 def multiply(problem: Problem) -> None:
     """Queue the product."""
-    m, n, k, z = problem.extents
-    problem.op.launch(
-        product,
-        -(-m // SIDE) * -(-n // SIDE) * z,
-        THREADS,
-        problem.a.memory,
-        problem.b.memory,
-        problem.out.memory,
-        m,
-        n,
-        k,
-        (problem.a.strides, problem.b.strides, problem.out.strides),
-        problem.grouping,
-        *problem.ends.given(problem.sums),
-        kind=written(problem.sums),
-        beside=(problem.a.strides[1] == 1, problem.b.strides[1] == 1),
-        ways=problem.ends.ways(problem.out.dtype),
-    )
+    (m, n, _, z), a, b = problem.extents, problem.a, problem.b
+    grid = -(-m // SIDE) * -(-n // SIDE) * z
+    known = {"kind": written(problem.sums), "beside": (a.strides[1] == 1, b.strides[1] == 1)}
+    problem.launch(product, grid, THREADS, a, b, problem.grouping, **known)

@@ -75,6 +75,15 @@ class Problem:
         """The type in which is summed."""
         return summed(self.a.dtype)
 
+    def launch(
+        self, kernel: Any, grid: Any, block: Any, a: Operand, b: Operand, *more: Any, **known: Any
+    ) -> None:
+        """Queue a kernel of the sides, as they are or copied, the result, their extents and strides."""
+        strides, ends = (a.strides, b.strides, self.out.strides), self.ends
+        given = a.memory, b.memory, self.out.memory, *self.extents[:3], strides, *more
+        known["ways"] = ends.ways(self.out.dtype)
+        self.op.launch(kernel, grid, block, *given, *ends.given(self.sums), **known)
+
 
 def rows_of(group: Any, ends: Any, rows: Any) -> tuple[Any, Any]:
     """The first row of a group and the end of its rows, in a kernel; all where there are no groups."""
