@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform, overload
 from weakref import WeakSet
@@ -348,14 +348,9 @@ def struct(cls: type[T] | None = None, /, *, pack: int = 0, align: int = 1) -> A
     return make if cls is None else make(cls)
 
 
-def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]:
-    """The class as a struct."""
-    import dataclasses
-
-    if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
-        what = "a function" if callable(cls) else a_(type(cls).__name__)
-        refuse("decorator", f"@struct goes on a class, not on {what}", hint="write @func for a function")
-    methods: dict[str, Callable[..., Any]] = {}
+def _methods_of(cls: type[Any]) -> tuple[dict[str, FunctionType], list[FunctionType]]:
+    """The methods, which are to be compiled, and all functions; static methods are compiled here."""
+    methods: dict[str, FunctionType] = {}
     functions: list[FunctionType] = []
     for name, item in list(vars(cls).items()):
         if name not in _KEEP and isinstance(item, FunctionType):
@@ -365,6 +360,28 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
             functions.append(cast("FunctionType", item.__func__))
             compiled: Func[..., Any] = Func(definition_of(functions[-1]), {})
             setattr(cls, name, staticmethod(compiled))
+    return methods, functions
+
+
+def _name_around(
+    made: Any, functions: Sequence[FunctionType], scope: dict[str, Any], variables: tuple[Any, ...]
+) -> None:
+    """Let the struct and its functions know the names that annotations use, the struct's own among them."""
+    annotations = [a for each in (made, *functions) for a in each.__annotations__.values()]
+    made.__weft_locals__ = {**named_in(annotations, scope), made.__name__: made}
+    for function in functions:  # whose annotations may name the struct
+        function.__dict__["__weft_locals__"] = made.__weft_locals__
+        function.__dict__["__weft_variables__"] = variables
+
+
+def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]:
+    """The class as a struct."""
+    import dataclasses
+
+    if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+        what = "a function" if callable(cls) else a_(type(cls).__name__)
+        refuse("decorator", f"@struct goes on a class, not on {what}", hint="write @func for a function")
+    methods, functions = _methods_of(cls)
     _check_annotations(cls)
     own: Any = getattr(cls, "__post_init__", None)
     takes_fields = own is None and "__init__" not in vars(cls)
@@ -397,13 +414,9 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     made.__weft_pack__, made.__weft_align__ = pack, align
     made.__weft_element__ = staticmethod(_element_type)
     made.__numpy_dtype__ = _NumPyType()
-    annotations = [a for each in (cls, *functions) for a in each.__annotations__.values()]
-    made.__weft_locals__ = {**named_in(annotations, scope), cls.__name__: made}
     variables: tuple[Any, ...] = getattr(made, "__parameters__", ())
     made.__weft_types__ = {v.__name__: v for v in variables}
-    for method in functions:  # whose annotations may name the struct, which a function may hold
-        method.__dict__["__weft_locals__"] = made.__weft_locals__
-        method.__dict__["__weft_variables__"] = variables
+    _name_around(made, functions, scope, variables)
     if variables:
         from weft.lang.generic_struct import make_generic
 

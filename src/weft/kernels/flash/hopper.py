@@ -76,20 +76,15 @@ def attention_hopper(
         width: the features: 64 or 128.
     """
     launch_bounds(128 * (GROUPS + 1))
-    kind, chunks = q.tensor.element_type, width // LINE
-    bm, bn = GROUPS * ROWS, KEYS
+    kind, bm, bn = q.tensor.element_type, GROUPS * ROWS, KEYS
     here_q = dynamic_shared_memory(kind, alignment=1024)
     here_k = here_q + bm * width
     here_v = here_k + STAGES * bn * width
     words = stack_allocation(UInt64, 2 + 4 * STAGES, address_space=AddressSpace.SHARED)
-    of_q, of_k, of_v = (
-        Pipeline[1](words),
-        Pipeline[STAGES](words + 2),
-        Pipeline[STAGES](words + 2 + 2 * STAGES),
-    )
-    of_q.init(consumers=GROUPS)
-    of_k.init(consumers=GROUPS)
-    of_v.init(consumers=GROUPS)
+    of_q = Pipeline[1](words)
+    of_k, of_v = Pipeline[STAGES](words + 2), Pipeline[STAGES](words + 2 + 2 * STAGES)
+    for pipe in (of_q, of_k, of_v):
+        pipe.init(consumers=GROUPS)
     heads, keys = Int32(q.tensor.dim(1)), Int32(k.tensor.dim(2))
     shared_by = heads // Int32(k.tensor.dim(1))
     down = (Int32(q.tensor.dim(2)) + (bm - 1)) // bm
@@ -105,18 +100,15 @@ def attention_hopper(
                 steps = steps_of(first, keys, diagonal, bm, bn)
                 of_q.producer_acquire(tiles_done)
                 of_q.full(tiles_done).expect_bytes(bm * width * 2)
-                for c in unroll(range(GROUPS * chunks)):
-                    at = batch, head, first + c // chunks * ROWS, c % chunks * LINE
-                    q.async_copy(here_q + c * PIECE, of_q.full(tiles_done), at)
+                fetch(q, of_q.full(tiles_done), here_q, 0, (batch, head, first), (GROUPS, ROWS), width)
                 tiles_done += 1
                 for step in range(steps):
                     begin = (steps - 1 - step) * bn
                     for pipe, here, x in ((of_k, here_k, k), (of_v, here_v, v)):
                         stage = pipe.producer_acquire(n)
                         pipe.full(n).expect_bytes(bn * width * 2)
-                        for c in unroll(range(chunks)):
-                            at = batch, head // shared_by, begin, c * LINE
-                            x.async_copy(here + (stage * chunks + c) * (bn * LINE), pipe.full(n), at)
+                        at = batch, head // shared_by, begin
+                        fetch(x, pipe.full(n), here, stage, at, (1, bn), width)
                     n += 1
     else:
         wgmma.set_max_registers(REGISTERS[1], more=True)
@@ -166,6 +158,14 @@ def attention_hopper(
                 of_v.consumer_release(n)
             n += 1
             finish(made, most, total, scale, out, lse, batch, head, row)
+
+
+def fetch(x: Any, full: Any, to: Any, stage: Any, at: Any, tiles: tuple[int, int], width: int) -> None:
+    """Begin to copy to a stage so many tiles beneath each other, each of so many rows of whole features."""
+    (batch, head, row), (count, rows), chunks = at, tiles, width // LINE
+    for c in range(count * chunks):
+        place = batch, head, row + c // chunks * rows, c % chunks * LINE
+        x.async_copy(to + (stage * chunks + c) * (rows * LINE), full, place)
 
 
 @func

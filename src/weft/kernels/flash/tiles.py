@@ -43,14 +43,19 @@ def sums_of(x: Any) -> Any:
     return Float64 if x.dtype.bits == 64 else Float32
 
 
-def multiplied(left: tuple[Any, ...], right: Any, sums: tuple[Any, ...]) -> list[Any]:
-    """Each sum with the product of a row's features and the key's."""
+def multiplied(
+    left: tuple[Any, ...], keys: Any, first: Any, line: int, at: Any, sums: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Each sum with the product of some features of a row and of a key; keys are ``ACROSS`` lines apart."""
     made: list[Any] = []
-    for x, found in zip(left, sums, strict=True):
-        for w in range(right.lanes):
-            found = x[w] * right[w] + found
-        made.append(found)
-    return made
+    for j in range(len(sums) // len(left)):
+        place = (first + ACROSS * j) * line + at
+        right = keys.load(place, width=left[0].lanes).cast(left[0].dtype)
+        for x, found in zip(left, sums[j * len(left) :], strict=False):
+            for w in range(right.lanes):
+                found = x[w] * right[w] + found
+            made.append(found)
+    return tuple(made)
 
 
 def weighed(scores: tuple[Any, ...], most: Any) -> tuple[Any, Any, tuple[Any, ...]]:
@@ -176,15 +181,7 @@ def attention_tiles(
         scores = (number(0),) * (rows * cols)
         for d in range(0, width, each):
             left = tuple([here_q.load((down + i) * line + d, width=each).cast(number) for i in range(rows)])
-            made_scores = [
-                multiplied(
-                    left,
-                    here_k.load((across + ACROSS * j) * line + d, width=each).cast(number),
-                    scores[j * rows : (j + 1) * rows],
-                )
-                for j in range(cols)
-            ]
-            scores = tuple([x for part_ in made_scores for x in part_])
+            scores = multiplied(left, here_k, across, line, d, scores)
         for i in unroll(range(rows)):
             limit = lesser(end, first + down + i + diagonal + 1)
             masked = tuple(
