@@ -53,6 +53,19 @@ def numbered(b: Builder, places: list[Value], extents: list[Value]) -> Value:
     return b.arith("addi", places[0], b.arith("muli", extents[0], row))
 
 
+def placed(b: Builder, number: Value, extents: list[Value]) -> list[Value]:
+    """The place of a number, x counting fastest."""
+    rest = b.arith("divui", number, extents[0])
+    x, y = b.arith("remui", number, extents[0]), b.arith("remui", rest, extents[1])
+    return [x, y, b.arith("divui", rest, extents[1])]
+
+
+def taken(b: Builder, size: Value) -> Value:
+    """Memory of so many bytes, which whoever leads a group takes for it."""
+    attrs = {"elem_type": I8, "count": 0, "alignment": PADDING}
+    return b.emit("weft.take_memory", (size,), (GENERIC,), attrs).result
+
+
 def block_number(b: Builder, number: Number, group: str, *, clustered: bool) -> Value:
     """A block's number in its group: in a grid of clusters those of a cluster follow each other."""
     ids, grid = ([number(name, axis) for axis in "xyz"] for name in ("block_id", "grid_dim"))

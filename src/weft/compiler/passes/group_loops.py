@@ -15,14 +15,15 @@ from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I8, I64
 from weft.compiler.passes.group_cut import (
     GENERIC,
-    PADDING,
     Cut,
     KeptArray,
     Node,
     load,
     meets,
+    placed,
     product,
     store,
+    taken,
 )
 from weft.compiler.passes.launch_record import RECORD, LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, tally
@@ -79,7 +80,7 @@ class Group:
         """The function, and the pieces' loops."""
         b = self.b
         at = len(b.region.ops)
-        self.take_memory()
+        self.stride = self.launch.shared_stride(self.frame.size)
         (self.lead_grid if self.group == "grid" else self.lead_clusters)()
         self.function.body.ops[at:at] = self.head
         b.emit("weft.return")
@@ -87,22 +88,11 @@ class Group:
         return [self.function, *pieces]
 
     # -- memory -------------------------------------------------------------------------------
-    def take_memory(self) -> None:
-        """Note how much the group needs; each leader takes it for itself."""
-        b = self.b
-        size = b.arith("addi", self.launch.field("dynamic_shared"), b.constant(self.frame.size + 127, I64))
-        self.stride = b.arith("andi", size, b.constant(-128, I64))
-
-    def taken(self, size: Value) -> Value:
-        """Memory of so many bytes."""
-        attrs = {"elem_type": I8, "count": 0, "alignment": PADDING}
-        return self.b.emit("weft.take_memory", (size,), (GENERIC,), attrs).result
-
     def take_kept(self) -> Value:
         """The memory in which values live from piece to piece."""
         b, cut = self.b, self.cut
         arrays = b.arith("muli", self.threads, b.constant(cut.bytes_each, I64))
-        return self.taken(b.arith("addi", arrays, b.constant(cut.begin, I64)))
+        return taken(b, b.arith("addi", arrays, b.constant(cut.begin, I64)))
 
     def give(self, memory: Value) -> None:
         """Return memory."""
@@ -128,7 +118,7 @@ class Group:
             local.set(name, value)
         local.set("stride", self.stride)
         self.kept = self.take_kept()
-        own = None if within else self.taken(b.arith("muli", self.blocks, self.stride))
+        own = None if within else taken(b, b.arith("muli", self.blocks, self.stride))
         total, start = launch.field("total"), b.slot(I64, "start", self.head)
         condition, body = Region(), Region()
         with b.into(condition):
@@ -138,12 +128,7 @@ class Group:
             first = b.get(start, I64)
             number = b.arith("divui", first, self.blocks)
             every = [b.arith("divui", g, n) for g, n in zip(c.grid_dim, c.cluster_dim, strict=True)]
-            rest = b.arith("divui", number, every[0])
-            ids = [
-                b.arith("remui", number, every[0]),
-                b.arith("remui", rest, every[1]),
-                b.arith("divui", rest, every[1]),
-            ]
+            ids = placed(b, number, every)
             for axis, (n, size) in enumerate(zip(ids, c.cluster_dim, strict=True)):
                 local.set("origin", b.arith("muli", n, size), axis)
             shared = launch.field("shared")
@@ -196,7 +181,7 @@ class Group:
         """Open piece after piece."""
         b, launch = self.b, self.launch
         self.kept = self.take_kept()
-        shared = self.taken(b.arith("muli", self.blocks, self.stride))
+        shared = taken(b, b.arith("muli", self.blocks, self.stride))
         launch.set("kept", b.value("llvm.ptrtoint", (self.kept,), I64))
         launch.set("shared", b.value("llvm.ptrtoint", (shared,), I64))
         launch.set("stride", self.stride)

@@ -45,6 +45,12 @@ class LaunchRecord:
         """A field along x, y and z."""
         return [self.field(name, n) for n in range(3)]
 
+    def shared_stride(self, size: int) -> Value:
+        """How far apart the shared memory of blocks lies; ``size`` bytes of it the kernel names itself."""
+        b = self.b
+        whole = b.arith("addi", self.field("dynamic_shared"), b.constant(size + 127, I64))
+        return b.arith("andi", whole, b.constant(-128, I64))
+
     def set(self, name: str, value: Value, n: int = 0) -> None:
         """Write a field."""
         b, (_, size) = self.b, place_of(LaunchBlock, name)

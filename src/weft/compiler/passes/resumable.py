@@ -12,7 +12,7 @@ from __future__ import annotations
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I8, I64, AddressSpace, pointer
-from weft.compiler.passes.group_cut import GENERIC, PADDING, has_meeting, load, product, store
+from weft.compiler.passes.group_cut import GENERIC, has_meeting, load, placed, product, store, taken
 from weft.compiler.passes.launch_record import RECORD, LaunchRecord
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.meetings import Memory, Threads
@@ -59,13 +59,10 @@ class Resumable:
     def build(self) -> list[Function]:
         """Both."""
         b = self.b
-        size = b.arith("addi", self.record.field("dynamic_shared"), b.constant(self.frame.size + 127, I64))
-        self.stride = b.arith("andi", size, b.constant(-128, I64))
+        self.stride = self.record.shared_stride(self.frame.size)
         self.each = self.memory.nbytes(b, self.threads)
-        shared = self.taken(b.arith("muli", self.blocks, self.stride))
-        group = self.taken(
-            b.arith("addi", b.constant(self.memory.for_group, I64), b.arith("muli", self.blocks, self.each))
-        )
+        shared = taken(b, b.arith("muli", self.blocks, self.stride))
+        group = taken(b, self.size())
         start, total = self.start, self.record.field("total")
         condition, body = Region(), Region()
         with b.into(condition):
@@ -82,41 +79,30 @@ class Resumable:
         self.function.body.ops[:0] = self.head
         return [Threads(self.kernel, self.frame, self.memory).build(), self.function]
 
-    def taken(self, size: Value) -> Value:
-        """Memory of so many bytes."""
-        attrs = {"elem_type": I8, "count": 0, "alignment": PADDING}
-        return self.b.emit("weft.take_memory", (size,), (GENERIC,), attrs).result
+    def size(self) -> Value:
+        """How many bytes a group takes."""
+        b = self.b
+        words = b.constant(self.memory.for_group, I64)
+        return b.arith("addi", words, b.arith("muli", self.blocks, self.each))
 
     def clear(self, group: Value) -> None:
         """Begin with zeros."""
         b, ((region,), (n,)) = self.b, indexed("word")
         with b.into(region):
             store(b, b.at(group, n, I64), self.zero)
-        size = b.arith(
-            "addi", b.constant(self.memory.for_group, I64), b.arith("muli", self.blocks, self.each)
-        )
-        words = b.arith("shrui", size, b.constant(3, I64))
+        words = b.arith("shrui", self.size(), b.constant(3, I64))
         b.emit("weft.for", (self.zero, words, self.one), (), {"parallel": False}, (region,))
 
     def ids(self, start: Value, n: Value) -> list[Value]:
         """Where in the grid the n-th block of a group is, which begins at a number."""
         b, c = self.b, self.context
-
-        def divided(number: Value, extents: list[Value]) -> list[Value]:
-            rest = b.arith("divui", number, extents[0])
-            return [
-                b.arith("remui", number, extents[0]),
-                b.arith("remui", rest, extents[1]),
-                b.arith("divui", rest, extents[1]),
-            ]
-
         if not self.frame.clustered:
-            return divided(b.arith("addi", start, n), c.grid_dim)
+            return placed(b, b.arith("addi", start, n), c.grid_dim)
         members = product(b, c.number, "cluster_dim")
         number = b.arith("addi", start, n)
         clusters = [b.arith("divui", g, s) for g, s in zip(c.grid_dim, c.cluster_dim, strict=True)]
-        whole = divided(b.arith("divui", number, members), clusters)
-        inside = divided(b.arith("remui", number, members), c.cluster_dim)
+        whole = placed(b, b.arith("divui", number, members), clusters)
+        inside = placed(b, b.arith("remui", number, members), c.cluster_dim)
         sizes = c.cluster_dim
         return [
             b.arith("addi", b.arith("muli", w, s), i) for w, s, i in zip(whole, sizes, inside, strict=True)
