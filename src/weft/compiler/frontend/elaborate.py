@@ -14,11 +14,11 @@ from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared
 from weft.compiler.frontend.helpers import Helpers
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.nonlocals import give_back
-from weft.compiler.frontend.numbered import Numbered
 from weft.compiler.frontend.options import Over
 from weft.compiler.frontend.returns import finish
 from weft.compiler.frontend.stage import stage
 from weft.compiler.frontend.staging import Staging
+from weft.compiler.frontend.value_numbering import ValueNumbering
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I64, pointer
 from weft.compiler.source.definition import MISSING, Definition
@@ -96,7 +96,7 @@ class Elaborator:
 
     def _staging(self) -> Staging:
         if not (self.checked or self.stepped):
-            return (Numbered if self.target.threads == "hardware" else Staging)(self.target, self)
+            return (ValueNumbering if self.target.threads == "hardware" else Staging)(self.target, self)
         from weft.compiler.frontend import exact, stepping  # here, since few programs ask for them
 
         kinds = {

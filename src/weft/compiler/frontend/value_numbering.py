@@ -1,4 +1,4 @@
-"""Elaboration where a value that is known already is not computed again.
+"""Value numbering: what was computed already is not computed again, as far as its result reaches.
 
 A kernel that Python writes out names the same addresses, parts of vectors and constants at each turn; what
 is found here goes through no later stage. It is for machines whose threads are the hardware's: where they are
@@ -20,7 +20,7 @@ from weft.targets import Target
 _NO_ATTRS: dict[str, Attribute] = {}
 
 
-class Numbered(Staging):
+class ValueNumbering(Staging):
     """``b`` where operations without effects are made once, as far as their results reach."""
 
     def __init__(self, target: Target, elaborator: Elaborator) -> None:
