@@ -6,7 +6,7 @@ import ast
 import builtins
 import functools
 import inspect
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, cast
 
 from weft.compiler.frontend.tree import walk
@@ -71,3 +71,23 @@ def _own_names(fn: Definition, _: object) -> frozenset[str]:
         node.name for node in nodes[1:] if isinstance(node, (ast.FunctionDef, ast.MatchAs)) and node.name
     )
     return frozenset(own)
+
+
+def value_of(node: ast.AST, frame: FrameType | None) -> Any:
+    """What a name, or an attribute of one, stood for; None where that would take running code."""
+    if frame is None:
+        return None
+    if isinstance(node, ast.Name):
+        scope = frame.f_locals if node.id in frame.f_locals else frame.f_globals
+        found = scope.get(node.id)
+        return None if type(found) is Var else found
+    if isinstance(node, ast.Attribute):
+        held: Any = value_of(node.value, frame)
+        if held is None:
+            return None
+        owner = held if isinstance(held, (ModuleType, type)) else cast("type[Any]", type(held))
+        return getattr(cast("Any", owner), node.attr, None)
+    if isinstance(node, ast.Subscript):  # of a class with its types: the class
+        generic = value_of(node.value, frame)
+        return generic if isinstance(generic, type) else None
+    return None

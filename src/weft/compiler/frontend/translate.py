@@ -16,6 +16,7 @@ from types import FrameType, ModuleType
 from typing import Any, cast, get_origin
 
 from weft.compiler.frontend.combined import INDICES, compared_hint, operand_hint
+from weft.compiler.frontend.meaning import value_of
 from weft.compiler.frontend.names import (
     ALIASES,
     MATH,
@@ -30,7 +31,6 @@ from weft.compiler.frontend.names import (
     TENSOR_ALIASES,
     advice,
 )
-from weft.compiler.frontend.variables import Var
 from weft.compiler.ir.core import Value
 from weft.diagnostics import INDEX, OBJECT, STORED, VALUE, Diagnostic, Location, a_, nearest
 from weft.diagnostics.wrote import Source, source_of
@@ -83,26 +83,6 @@ def _article(kind: str) -> str:
     ) or a_(kind)
 
 
-def _value(node: ast.AST, frame: FrameType | None) -> Any:
-    """What a name, or an attribute of one, stood for; None where that would take running code."""
-    if frame is None:
-        return None
-    if isinstance(node, ast.Name):
-        scope = frame.f_locals if node.id in frame.f_locals else frame.f_globals
-        found = scope.get(node.id)
-        return None if type(found) is Var else found
-    if isinstance(node, ast.Attribute):
-        held: Any = _value(node.value, frame)
-        if held is None:
-            return None
-        owner = held if isinstance(held, (ModuleType, type)) else _class_of(held)
-        return getattr(cast("Any", owner), node.attr, None)
-    if isinstance(node, ast.Subscript):  # of a class with its types: the class
-        generic = _value(node.value, frame)
-        return generic if isinstance(generic, type) else None
-    return None
-
-
 _EXTENTS = frozenset({"shape", "size", "ndim", "rank", "stride", "strides", "dim", "numel", "layout"})
 
 
@@ -118,51 +98,64 @@ def _attribute(error: AttributeError) -> _Found | None:
     name, held = error.name, error.obj
     if not isinstance(name, str) or not name or held is None:
         return None
+    if isinstance(held, (int, float)) and hasattr(Number, name):
+        cls = "Bool" if isinstance(held, bool) else "Int" if isinstance(held, int) else "Float32"
+        what = f"`{OBJECT}` (the {type(held).__name__} {held!r}, known at compile time)"
+        hint = f"write {cls}({OBJECT}), which has it"
+        return problem("unknown-attribute", f"{what} has no attribute `{name}`", hint)
+    module = isinstance(held, ModuleType)
+    known = _public(getattr(held, "__all__", dir(held)) if module else dir(held))
     if isinstance(held, ModuleType):
-        what, known = f"the module `{held.__name__}`", _public(getattr(held, "__all__", dir(held)))
+        what = f"the module `{held.__name__}`"
     elif isinstance(held, type):
-        what, known = f"the class {held.__name__}", _public(dir(held))
+        what = f"the class {held.__name__}"
     else:
         shown = isinstance(held, Number) or is_composite(held)
         what = f"`{OBJECT}` ({_article(type(held).__name__)})" if shown else f"`{OBJECT}`"
-        if isinstance(held, (int, float)) and hasattr(Number, name):
-            cls = "Bool" if isinstance(held, bool) else "Int" if isinstance(held, int) else "Float32"
-            what = f"`{OBJECT}` (the {type(held).__name__} {held!r}, known at compile time)"
-            hint = f"write {cls}({OBJECT}), which has it"
-            return problem("unknown-attribute", f"{what} has no attribute `{name}`", hint)
-        known = _public(dir(held))
     guess = (ALIASES if isinstance(held, Number) else TENSOR_ALIASES).get(name)
-    alike = _ALIKE if isinstance(held, ModuleType) else 0.6
-    guess = (guess if guess in known else None) or nearest(name, known, alike)
-    listed = known if not isinstance(held, ModuleType) else []
-    notes = (f"it has {', '.join(listed)}",) if 0 < len(listed) <= _SHOWN else ()
-    hint = f"write `{guess}`" if guess else ("write one of these" if notes else "")
-    if isinstance(held, ModuleType):
-        hint = _of_module(held, name) or hint
-    if type(held).__name__ == "Pointer" and name in _EXTENTS:
-        hint = "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
-    if "Pointer" in (type(held).__name__, getattr(held, "__name__", "")):
-        hint = hint or OF_POINTERS.get(name, "")
-    if type(held).__module__.startswith("weft.linalg.") and name in OF_PARTS:
-        hint = f"write {OF_PARTS[name].format(OBJECT)}"
-    if type(held).__name__ == "Random" and is_composite(held) and guess is not None:
-        hint = f"write {OBJECT}, numbers = {OBJECT}.{guess}()"
-    if type(held).__name__ == "Tile" and name in OF_TILES:
-        hint = f"write {OF_TILES[name]}"
-    if isinstance(held, type) and issubclass(cast("type[Any]", held), Number) and name in OF_NUMBER_TYPES:
-        hint = f"write {OF_NUMBER_TYPES[name]}({held.__name__}), from weft.numerics"
-    if type(held).__name__ == "LayoutTensor":
-        hint = OF_TENSORS.get(name, "") or hint
-    elif isinstance(held, Number) and name in OF_NUMBERS:
-        hint = OF_NUMBERS[name].format(OBJECT)
-    elif isinstance(held, Number) and name in MATH and name not in known and guess not in ALIASES.values():
-        hint = f"write weft.math.{name}({OBJECT})"
-    elif isinstance(held, Number) and set(name) <= set("xyzw"):
-        hint = f"write {OBJECT}[{'xyzw'.find(name)}]" if len(name) == 1 else f"write vec4({OBJECT}).{name}"
-        hint = hint if held.lanes > 1 else "leave it out: it is one number"
+    guess = (guess if guess in known else None) or nearest(name, known, _ALIKE if module else 0.6)
+    notes = (f"it has {', '.join(known)}",) if not module and 0 < len(known) <= _SHOWN else ()
+    hint = _instead(held, name, known, guess)
+    hint = hint or (f"write `{guess}`" if guess else "write one of these" if notes else "")
+    if not hint and "Pointer" in (type(held).__name__, getattr(held, "__name__", "")):
+        hint = OF_POINTERS.get(name, "")
     if not hint:
         hint = (isinstance(held, type) and advice(name)) or "look it up in the reference"
     return problem("unknown-attribute", f"{what} has no attribute `{name}`", hint, *notes)
+
+
+def _instead(held: Any, name: str, known: list[str], guess: str | None) -> str:
+    """What to write for an attribute that a kind of object has under another form; empty for all others."""
+    kind = type(held).__name__
+    if isinstance(held, ModuleType):
+        return _of_module(held, name)
+    if isinstance(held, type):
+        of_numbers = issubclass(cast("type[Any]", held), Number) and name in OF_NUMBER_TYPES
+        return f"write {OF_NUMBER_TYPES[name]}({held.__name__}), from weft.numerics" if of_numbers else ""
+    if isinstance(held, Number):
+        return _of_number(held, name, known, guess)
+    if kind == "Pointer" and name in _EXTENTS:
+        return "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
+    if type(held).__module__.startswith("weft.linalg.") and name in OF_PARTS:
+        return f"write {OF_PARTS[name].format(OBJECT)}"
+    if kind == "Random" and is_composite(held) and guess is not None:
+        return f"write {OBJECT}, numbers = {OBJECT}.{guess}()"
+    if kind == "Tile" and name in OF_TILES:
+        return f"write {OF_TILES[name]}"
+    return OF_TENSORS.get(name, "") if kind == "LayoutTensor" else ""
+
+
+def _of_number(number: Number, name: str, known: list[str], guess: str | None) -> str:
+    """The same of a number."""
+    if name in OF_NUMBERS:
+        return OF_NUMBERS[name].format(OBJECT)
+    if name in MATH and name not in known and guess not in ALIASES.values():
+        return f"write weft.math.{name}({OBJECT})"
+    if not set(name) <= set("xyzw"):
+        return ""
+    if number.lanes == 1:
+        return "leave it out: it is one number"
+    return f"write {OBJECT}[{'xyzw'.find(name)}]" if len(name) == 1 else f"write vec4({OBJECT}).{name}"
 
 
 def _of_module(module: ModuleType, name: str) -> str:
@@ -290,7 +283,7 @@ def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> _F
         text = text.replace(name, ast.unparse(node.func), 1)
         name = ast.unparse(node.func)
         text = text.replace(".__init__()", "()")
-    callee = _value(node.func, frame) if isinstance(node, ast.Call) else None
+    callee = value_of(node.func, frame) if isinstance(node, ast.Call) else None
     if callee is None and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         for cls in (Number,):
             callee = getattr(cls, node.func.attr, None)
@@ -325,8 +318,8 @@ def _module_of(node: ast.AST | None, frame: FrameType | None) -> str:
     """The package of the function that a call calls."""
     if not isinstance(node, ast.Call):
         return ""
-    callee = _value(node.func, frame)
-    held = _value(node.func.value, frame) if isinstance(node.func, ast.Attribute) else None
+    callee = value_of(node.func, frame)
+    held = value_of(node.func.value, frame) if isinstance(node.func, ast.Attribute) else None
     module = held.__name__ if isinstance(held, ModuleType) else getattr(callee, "__module__", None)
     return str(module or getattr(_class_of(callee), "__module__", "")).split(".")[0]
 
@@ -344,14 +337,14 @@ def _python_math(node: ast.AST | None, frame: FrameType | None) -> _Found | None
 def _in_weft(call: ast.Call, name: str, frame: FrameType | None) -> str:
     """What to write for a function of ``math`` or NumPy."""
     name = RENAMED.get(name, name)
-    kind = dtype_elsewhere(_value(call.func, frame))
+    kind = dtype_elsewhere(value_of(call.func, frame))
     if kind is not None:
         return f"write {made_by[kind.name].__name__}({VALUE})"
     if name in NUMPYS:
         return NUMPYS[name]
     if not call.args or name not in MATH:
         return "see what weft.math has, or write it with @func"
-    if is_composite(_value(call.args[0], frame)):
+    if is_composite(value_of(call.args[0], frame)):
         return "loop over its elements and compute with one at a time"
     shown = call.args[0].elts if isinstance(call.args[0], (ast.List, ast.Tuple)) else call.args
     return f"write weft.math.{name}({', '.join(map(ast.unparse, shown))})"
@@ -369,8 +362,8 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
     """A table known at compile time, looked up at a place known only at run time."""
     if not isinstance(node, ast.Subscript):
         return None
-    table = _value(node.value, frame)
-    index = _value(node.slice, frame)
+    table = value_of(node.value, frame)
+    index = value_of(node.slice, frame)
     late = isinstance(index, Number) and isinstance(index.value, Value)
     late = late or bool(error.args and isinstance(error.args[0], Number)) or "valid indices" in str(error)
     stored = isinstance(node.ctx, ast.Store)
@@ -481,7 +474,7 @@ def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
 
 def _unpacked(node: ast.AST | None, frame: FrameType | None, count: int) -> str:
     """How to take so many of the values that are there."""
-    held = _value(node.value, frame) if isinstance(node, ast.Assign) else None
+    held = value_of(node.value, frame) if isinstance(node, ast.Assign) else None
     if isinstance(node, ast.Assign) and count < 3 and all(hasattr(_class_of(held), axis) for axis in "xyz"):
         names, text = ast.unparse(node.targets[0]).strip("()"), ast.unparse(node.value)
         return f"write {names} = {', '.join(f'{text}.{axis}' for axis in 'xyz'[:count])}"
@@ -529,7 +522,7 @@ def _sorting(node: ast.AST | None) -> _Found | None:
 
 def _member(node: ast.AST | None, frame: FrameType | None) -> _Found | None:
     """``Mode(n)``, of a number known at run time."""
-    cls = _value(node.func, frame) if isinstance(node, ast.Call) else None
+    cls = value_of(node.func, frame) if isinstance(node, ast.Call) else None
     if not isinstance(cls, EnumMeta) or not isinstance(node, ast.Call) or not node.args:
         return None
     name, number = cls.__name__, ast.unparse(node.args[0])
