@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from mlir_text import parse_module
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Value
-from weft.compiler.ir.parse import parse_module
 from weft.compiler.ir.printer import print_module
 from weft.compiler.ir.types import I64, AddressSpace, pointer
 from weft.compiler.ir.verify import verify_module

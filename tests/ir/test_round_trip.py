@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from tests.ir.sample_modules import MODULES
 from tests.ir.test_ptxas import CASES, Case
 
+from mlir_text import ParseError, parse_module
 from weft.compiler.ir.core import Attribute, Function, Global, Loc, Module, Op, OpSpec, Region, Value
 from weft.compiler.ir.digest import module_bytes
 from weft.compiler.ir.ops import SPECS
-from weft.compiler.ir.parse import parse_module
 from weft.compiler.ir.printer import print_module
-from weft.compiler.ir.read import ParseError
 from weft.compiler.ir.types import (
     BF16,
     F16,

@@ -1,4 +1,4 @@
-"""The IR as text: MLIR's generic syntax, so that MLIR's tools read it, and ``weft.compiler.ir.parse``."""
+"""The IR as text: MLIR's generic syntax, so that MLIR's tools read it, and tests (``mlir_text``)."""
 
 from __future__ import annotations
 

@@ -131,7 +131,6 @@ _BY_DTYPE: dict[str, Type] = {
     "float32": F32,
     "float64": F64,
 }
-_BY_TEXT = {t.mlir: t for t in _BY_DTYPE.values()}
 _POINTERS: dict[int, PointerType] = {}
 _VECTORS: dict[tuple[int, Type], VectorType] = {}
 
@@ -140,18 +139,6 @@ def of_dtype(dtype: DType, lanes: int = 1) -> Type:
     """The machine type of ``lanes`` elements of ``dtype``."""
     scalar = _BY_DTYPE[dtype.name]
     return scalar if lanes == 1 else vector(lanes, scalar)
-
-
-def of_text(text: str) -> Type | None:
-    """The type that MLIR spells like this."""
-    if text.startswith("!llvm.ptr"):
-        space = int(text[10:-1] or 0)
-        return pointer(space) if space in list(AddressSpace) else None
-    if text.startswith("vector<"):
-        lanes, _, element = text[7:-1].partition("x")
-        kind = of_text(element)
-        return vector(int(lanes), kind) if kind is not None else None
-    return _BY_TEXT.get(text)
 
 
 def pointer(space: int) -> PointerType:
