@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from weft import CompileError, Float32, InlineArray, Int, func, struct
+from weft import Bool, CompileError, Float16, Float32, InlineArray, Int, func, struct
 
 
 @struct
@@ -34,6 +35,55 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         "<3:2.50!|[3:2.50!]|3|2.5|2.5\n3 2.5 3 3, b, 2.5\n(3, 1) a=3     2.50 Pair(x=2.5, n=3)\nmore than 2\n"
     )
     assert capsys.readouterr().out == wanted
+
+
+@func
+def in_columns(a: Int, x: Float32, flag: Bool):
+    text = str(a)
+    print(f"{flag!r:>7}|{flag!s:<7}|{a!r:6}|{a!s:.1}|{x!a:8}|{(a, x)!s:>14}|{[a, x]!r:^14}|{text:>5}|")
+    print("|", end=None, flush=True)
+    print("{!r:>6}|{:>6}|{b!s:<7}|{c[1]:03}|".format(a, x, b=flag, c=(x, a)))  # noqa: UP032
+    print(hex(a), bin(a), oct(-a), chr(a + 64), hex(255), sep=None)
+
+
+def test_texts_of_numbers_are_padded_as_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    in_columns(3, 2.5, True)
+    found = capsys.readouterr().out
+    a, x, flag, text = 3, 2.5, True, "3"
+    print(f"{flag!r:>7}|{flag!s:<7}|{a!r:6}|{a!s:.1}|{x!a:8}|{(a, x)!s:>14}|{[a, x]!r:^14}|{text:>5}|")
+    print("|", "{!r:>6}|{:>6}|{b!s:<7}|{c[1]:03}|".format(a, x, b=flag, c=(x, a)), sep="\n")  # noqa: UP032
+    print(hex(a), bin(a), oct(-a), chr(a + 64), hex(255))
+    assert found == capsys.readouterr().out
+
+
+@func
+def by_precision(x: Float32, h: Float16, n: Int):
+    print(f"{x:.9}|{x:-3.15}|{h:.17}|{h:>9}|{x:.<20}|{n:c}|")
+
+
+def test_a_precision_is_of_the_number_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    by_precision(10150624256.0, 0.333251953125, 65)
+    x, h = 10150624256.0, 0.333251953125
+    assert capsys.readouterr().out == f"{x:.9}|{x:-3.15}|{h:.17}|   0.3333|{1.0150624e10:.<20}|A|\n"
+    by_precision(1.0, 0.5, -1)  # no character has that number
+    assert capsys.readouterr().out.endswith("|-1|\n")
+
+
+@func
+def of_run_time_width(a: Int, x: Float32):
+    print(f"{x:{a}}")
+
+
+@func
+def to_a_file(a: Int):
+    print(a, file=sys.stderr)
+
+
+def test_widths_of_run_time_and_files_are_refused() -> None:
+    with pytest.raises(CompileError, match="a width or precision that exists only at run time"):
+        of_run_time_width(3, 2.5)
+    with pytest.raises(CompileError, match="a kernel prints to the host's standard output"):
+        to_a_file(3)
 
 
 class Named(NamedTuple):

@@ -37,7 +37,7 @@ class Signature:
     parameters: tuple[Argument, ...]
 
 
-Piece = str | DType | tuple[DType, str]
+Piece = str | DType | tuple["DType | tuple[Piece, ...]", str]
 
 
 @record
@@ -45,8 +45,9 @@ class PrintSite:
     """One ``print`` in a kernel: pieces of text around values.
 
     ``pieces`` mixes literal strings with the element types of the values printed there, alone or with
-    a format specification (``(DType.float32, ".2f")``); the kernel delivers the values packed in
-    8-byte slots, in order, and the host formats them.
+    a format specification (``(DType.float32, ".2f")``), which pieces that are formatted as one text have
+    too (``((DType.float32, "!"), ">8")``); the kernel delivers the values packed in 8-byte slots, in order,
+    and the host formats them.
     """
 
     pieces: tuple[Piece, ...]

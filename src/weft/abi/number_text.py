@@ -10,10 +10,12 @@ A float prints with the fewest digits that give it back in its own width, in Pyt
 from __future__ import annotations
 
 import math
+import re
 
 from weft.abi.formats import wrap
 from weft.dtype import DType
 
+_PRECISION = re.compile(r"\.\d")
 _DIGITS = {"float8_e4m3fn": 3, "float8_e5m2": 2, "float16": 5, "bfloat16": 4, "float32": 9}
 
 
@@ -39,9 +41,9 @@ def format_value(dtype: DType, value: float, spec: str = "") -> str:
 
 
 def _specified(dtype: DType, value: float, spec: str) -> str:
-    if dtype.is_float and spec[-1] not in "eEfFgGn%":
+    if dtype.is_float and spec[-1] not in "eEfFgGn%" and _PRECISION.search(spec) is None:
         value = float(format_value(dtype, value))  # so that width and alignment add no digits
     try:
         return format(value, spec)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter of no character's number
         return format_value(dtype, value)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Elaborator(Protocol):
     """Who elaborates a kernel and what it calls."""
 
-    formatted: list[tuple[Number, str]]
-    """The numbers that texts under way hold, each with how it is written."""
+    formatted: list[tuple[Number | str, str]]
+    """The numbers, and texts with marks, that texts under way hold, each with how it is written."""
     threads: int
     """Of a block of the kernel at hand, where that says it; else 0."""
     tables: dict[tuple[bytes, int], Global]

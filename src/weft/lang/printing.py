@@ -20,7 +20,7 @@ from weft.lang.number import Number, value_of
 from weft.lang.products import class_of, part_names, parts_of
 from weft.lang.spec import is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
-from weft.lang.text import RunTimeText, token
+from weft.lang.text import RunTimeText, mark, marked, token
 
 
 def format_number(number: Number, spec: str, *, within: bool = False) -> str:
@@ -37,14 +37,7 @@ def format_number(number: Number, spec: str, *, within: bool = False) -> str:
         )
     if within:
         refuse_text(number, sys._getframe(2))  # pyright: ignore[reportPrivateUsage]
-    try:
-        format(0.5 if number.dtype.is_float else 1, spec)
-    except ValueError as error:
-        message = f"`{spec}` formats no {type(number).__name__}: {error}"
-        refuse("print", message, hint="write what Python's format takes, such as {x:.3f} or {n:4d}")
-    held: list[tuple[Number, str]] = b.elaborator.formatted
-    held.append((number, spec))
-    return f"\x00{len(held) - 1}\x01"
+    return mark(number, spec, 0.5 if number.dtype.is_float else 1, type(number).__name__)
 
 
 def refuse_text(number: Number, caller: FrameType) -> None:
@@ -64,11 +57,11 @@ def text_of(value: Any, conversion: int) -> Any:
         value = None if value.known() is False else value.present()
     _check(value)
     if isinstance(value, Number):
-        return Formatted(value)
+        return Formatted(value) if conversion < 0 else marked(format_number(value, ""))
     if isinstance(value, RunTimeText):
         return repr(value) if conversion == ord("r") else value
     if conversion == ord("r") or _holds_numbers(value):
-        return _text(value)
+        return marked(_text(value))
     if hasattr(cast("type[Any]", type(value)), "__weft_leaves__"):
         _refuse(value)
     if conversion == ord("s"):
@@ -158,7 +151,11 @@ def _word(number: Number) -> Value:
 
 def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str = "") -> None:
     b = current()
-    if isinstance(argument, Number):
+    if spec and isinstance(argument, str):
+        within: list[Piece] = []
+        _pieces(argument, within, values)
+        pieces.append((tuple(within), spec))
+    elif isinstance(argument, Number):
         if argument.lanes > 1:
             pieces.append("[")
             for lane in range(argument.lanes):
@@ -177,8 +174,8 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
         start = 0
         for found in token().finditer(argument):
             pieces.append(argument[start : found.start()])
-            number, spec = b.elaborator.formatted[int(found.group(1))]
-            _pieces(number, pieces, values, spec)
+            held, spec = b.elaborator.formatted[int(found.group(1))]
+            _pieces(held, pieces, values, spec)
             start = found.end()
         pieces.append(argument[start:])
     elif _holds_numbers(argument):
@@ -205,8 +202,17 @@ def text_pieces(*arguments: Any) -> tuple[tuple[Piece, ...], list[Value]]:
     return tuple(merged), values
 
 
-def kernel_print(*args: Any, sep: str = " ", end: str = "\n") -> None:
-    """Python's print, from a kernel: one record per thread, formatted by the host."""
+def kernel_print(
+    *args: Any, sep: str | None = None, end: str | None = None, file: Any = None, flush: bool = False
+) -> None:
+    """Python's print, from a kernel: one record per thread, formatted by the host.
+
+    ``flush`` changes nothing: text is written, and flushed, when the host waits.
+    """
+    if file is not None:
+        hint = "leave it out, and wait within contextlib.redirect_stdout on the host"
+        refuse("print", "a kernel prints to the host's standard output, and knows no other file", hint=hint)
+    sep, end = " " if sep is None else sep, "\n" if end is None else end
     apart = [item for argument in args for item in (sep, argument)][1:]
     pieces, values = text_pieces(*apart, end)
     b = current()

@@ -7,6 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from weft.diagnostics import refuse
+from weft.lang.elaboration import current
 
 
 @functools.cache
@@ -20,12 +21,27 @@ def marked(text: str) -> Any:
     return RunTimeText(text) if token().search(text) else text
 
 
-def _refuse(*_: Any, **__: Any) -> NoReturn:
+def mark(held: Any, spec: str, like: object, name: str) -> str:
+    """The mark of a number, or a text with marks, that is formatted by ``spec``, as ``like`` can be."""
+    if token().search(spec):
+        hint = "pass it as a Comptime parameter"
+        refuse("print", "a width or precision that exists only at run time formats nothing", hint=hint)
+    try:
+        format(like, spec)
+    except ValueError as error:
+        hint = "write what Python's format takes, such as {x:.3f} or {n:4d}"
+        refuse("print", f"`{spec}` formats no {name}: {error}", hint=hint)
+    formatted = current().elaborator.formatted
+    formatted.append((held, spec))
+    return f"\x00{len(formatted) - 1}\x01"
+
+
+def _refuse(*_: Any, hint: str | None = None, **__: Any) -> NoReturn:
     refuse(
         "text",
         "this text holds numbers that exist only at run time: it can be printed, and nothing else",
         notes=("the host makes the text, of what a kernel sends it",),
-        hint="compute with the numbers themselves, and put the text into print(...) or an assert",
+        hint=hint or "compute with the numbers themselves, and put the text into print(...) or an assert",
     )
 
 
@@ -50,12 +66,13 @@ class RunTimeText:
         return other if isinstance(other, str) else _refuse()
 
     def __format__(self, spec: str) -> str:
-        return self.text if not spec else _refuse()
+        return mark(self.text, spec, "", "text") if spec else self.text
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        _refuse()
+        side = {"rjust": ">8", "ljust": "<8", "center": "^8", "zfill": "08"}.get(name)
+        _refuse(hint=f'write the width where it is printed: print(f"{{x:{side}}}")' if side else None)
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __len__ = __getitem__ = _refuse
     __iter__ = __int__ = __float__ = __index__ = _refuse

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from weft.abi.artifact import Site
+from weft.abi.artifact import Piece, Site
 from weft.abi.formats import unpack
 from weft.abi.number_text import format_value
 from weft.dtype import DType
@@ -26,19 +26,33 @@ def format_sequence(dtype: DType, values: Sequence[float], length: int) -> str:
 
 def value_count(site: Site) -> int:
     """How many slots one execution of a ``print`` or a failed ``assert`` delivers."""
-    return sum(not isinstance(piece, str) for piece in site.pieces)
+    return _count(site.pieces)
+
+
+def _count(pieces: Sequence[Piece]) -> int:
+    return sum(
+        _count(piece[0]) if isinstance(piece, tuple) and isinstance(piece[0], tuple) else 1
+        for piece in pieces
+        if not isinstance(piece, str)
+    )
 
 
 def format_print(site: Site, slots: Sequence[int]) -> str:
     """The text of one ``print``, or of an assertion's message; ``slots`` are its values, 64 bits each."""
+    return _formatted(site.pieces, iter(slots))
+
+
+def _formatted(pieces: Sequence[Piece], slots: Iterator[int]) -> str:
     text: list[str] = []
-    values = iter(slots)
-    for piece in site.pieces:
+    for piece in pieces:
         if isinstance(piece, str):
             text.append(piece)
             continue
-        dtype, spec = (piece, "") if isinstance(piece, DType) else piece
-        text.append(format_value(dtype, unpack(dtype, next(values).to_bytes(8, "little")), spec))
+        what, spec = (piece, "") if isinstance(piece, DType) else piece
+        if isinstance(what, tuple):
+            text.append(format(_formatted(what, slots), spec))
+        else:
+            text.append(format_value(what, unpack(what, next(slots).to_bytes(8, "little")), spec))
     return "".join(text)
 
 

@@ -86,7 +86,7 @@ class Elaborator:
         self.target = target
         self.checked = checked
         """What kernels are checked for, for which operations are to say which expression they come from."""
-        self.formatted: list[tuple[Number, str]] = []
+        self.formatted: list[tuple[Number | str, str]] = []
         self.tables: dict[tuple[bytes, int], Global] = {}
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []

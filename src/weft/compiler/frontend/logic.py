@@ -349,6 +349,8 @@ def _refuse_mixed(what: str, yes: str, no: str) -> NoReturn:
             or number_of_tile_hint(yes, no)
             or "give both branches one type, or choose by a condition known at compile time"
         )
+        if yes[0] in "'\"" and no[0] in "'\"":
+            hint = "print each text in a branch of its own: if c: print(one), else: print(other)"
     else:
         left, right = (no, yes) if what == "and" else (yes, no)
         message = f"`{what}` gives one of its sides, and these are {left} and {right}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import string
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -57,6 +58,14 @@ def _has_length(value: object) -> bool:
     return hasattr(type(value), "__len__")
 
 
+class _Formatter(string.Formatter):
+    """``str.format``, whose conversions know run-time numbers."""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        """``{x!r}``, and ``{x}``."""
+        return text_of(value, ord(conversion) if conversion else -1)
+
+
 class _AtHand:
     """Whoever elaborates when it is asked."""
 
@@ -97,8 +106,28 @@ class Builtins(FunctionState):
 
     def format_text(self, text: str, *args: Any, **named: Any) -> Any:
         """``"...".format(...)`` of a literal."""
-        values = {name: text_of(value, -1) for name, value in named.items()}
-        return marked(text.format(*[text_of(value, -1) for value in args], **values))
+        return marked(_Formatter().vformat(text, args, named))
+
+    def py_hex(self, value: Any) -> Any:
+        """``hex``, and the others: likewise."""
+        return self._digits(hex, value, "#x")
+
+    def py_bin(self, value: Any) -> Any:
+        """``bin``."""
+        return self._digits(bin, value, "#b")
+
+    def py_oct(self, value: Any) -> Any:
+        """``oct``."""
+        return self._digits(oct, value, "#o")
+
+    def py_chr(self, value: Any) -> Any:
+        """``chr``."""
+        return self._digits(chr, value, "c")
+
+    def _digits(self, function: Callable[[Any], str], value: Any, spec: str) -> Any:
+        """One of Python's functions that make a text of an integer."""
+        late = _runtime((value,)) and not value.dtype.is_float
+        return self.py_format(value, spec) if late else function(value)
 
     def join_text(self, text: str, items: Any) -> Any:
         """``"...".join(items)`` of a literal."""

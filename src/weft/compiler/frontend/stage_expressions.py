@@ -57,6 +57,10 @@ BUILTINS = frozenset(
         "repr",
         "ascii",
         "format",
+        "hex",
+        "bin",
+        "oct",
+        "chr",
         "breakpoint",
     }
 )
