@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import DeviceError, Int, Int8, Pointer, UInt32, func, kernel
+from weft import Bool, DeviceError, Float32, Int, Int8, Pointer, UInt32, func, kernel, unroll
 from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.layout import LayoutTensor
 
 SOURCE = """
 from weft import Int, func
@@ -171,3 +172,38 @@ def test_a_negative_power_ends_its_thread(any_context: DeviceContext) -> None:
     ctx.enqueue_function(one_power, *buffers, grid_dim=1, block_dim=3)
     with pytest.raises(DeviceError, match=r"thread \(1, 0, 0\)"):
         ctx.synchronize()
+
+
+@func
+def nested(t: LayoutTensor[Float32], limit: Float32, k: Int) -> tuple[Bool, Bool, Bool, Bool, Bool, Bool]:
+    return (
+        any(v > limit for r in t for v in r),
+        all(v < limit for i in range(3) for v in t[i]),
+        any(v > limit for i in unroll(range(3)) for v in (t[i, 0], t[i, k])),
+        any(a > b + limit for r, s in zip(t, reversed(t), strict=False) for a, b in zip(r, s, strict=False)),
+        any(v > limit for n, r in enumerate(t) if n != k for v in r),
+        any(v > limit for r in (q for q in t if q[1] > 2) for v in r),
+    )
+
+
+@pytest.mark.parametrize("limit", [-1.0, 3.0, 7.5, 10.5, 20.0])
+def test_nested_loops_that_are_written_out_and_asked_as_far_as_needed(limit: float) -> None:
+    t = np.arange(12, dtype=np.float32).reshape(3, 4)
+    last = [r for n, r in enumerate(t) if n != 2]
+    assert nested(t, limit, 2) == (
+        (t > limit).any(),
+        (t < limit).all(),
+        (t[:, [0, 2]] > limit).any(),
+        (t > t[::-1] + limit).any(),
+        (np.array(last) > limit).any(),
+        (t[1:] > limit).any(),
+    )
+
+
+@func
+def chosen_when_compiled(n: Int) -> Any:
+    return n if any(x > 3 for row in ((1, 2), (3, 4)) for x in row) else "none"
+
+
+def test_what_is_known_in_nested_loops_stays_known() -> None:
+    assert chosen_when_compiled(3) == 3

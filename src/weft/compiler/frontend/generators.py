@@ -56,6 +56,10 @@ class Generated(Once):
         self._decided: Var | None = None
         self._loops = 0
         """How many loops of the device have begun."""
+        self._written = False
+        """Whether a loop that is written out is under way."""
+        self._asked_at: tuple[Region, int] | None = None
+        """Where who asks as far as needed has asked for an item: a branch, where that is not the first."""
         self._for: Generated = self
         """The generator that runs over this one, or over one that does; itself where none does."""
 
@@ -86,6 +90,15 @@ class Generated(Once):
         """Whether items were taken at compile time, as the others are then."""
         return self._running is not None
 
+    def asks(self) -> None:
+        """An item is asked for, maybe in a branch, in which the next is not."""
+        self._asked_at = self._b.region, len(self._b.region.ops)
+
+    def grown(self) -> bool:
+        """Whether code has been made since then, and no region for all items."""
+        place = self._asked_at
+        return place is not None and self._place is None and len(place[0].ops) > place[1]
+
     def __weft_spec__(self) -> Any:
         refuse(
             "escaped",
@@ -114,11 +127,15 @@ class Generated(Once):
         else:
             if isinstance(found, Generated):
                 found.written_out = self.written_out
+            within, self._written = self._written, True
             for item in known(found):
+                if within and self._for.grown():  # by what all items of this loop go back to
+                    self._begin()
                 decided = self._for._decided
                 for reached in (True,) if decided is None else b.branches(b.not_(decided.load())):
                     if reached:
                         yield item
+            self._written = within
 
     def _over(self, items: Generated) -> Iterator[Any]:
         """The items of another generator, asked for as these are."""
@@ -272,6 +289,7 @@ def first(b: Staging, items: Any, wanted: bool) -> Any:
         def following() -> Any:
             nonlocal ended
             decided: Var | None = None
+            asked.asks()
             for item in run:
                 holds = b.truth(item)
                 if not asked.begun:
