@@ -465,6 +465,11 @@ def float_index(x: LayoutTensor[Float32]):
 
 
 @kernel
+def slice_from_end(x: LayoutTensor[Float32]):
+    x[:-1] = 0.0
+
+
+@kernel
 def slice_outside(x: LayoutTensor[Float32]):
     x[2:9].fill(1.0)
 
@@ -491,6 +496,7 @@ def narrowing(x: LayoutTensor[UInt8], y: LayoutTensor[Int32]):
         (outside, "bounds", "index 8 is outside mode 0, which counts from 0 to 7"),
         (negative, "bounds", "index -1 is outside mode 0"),
         (float_index, "index", "an index must be an integer, not Float32"),
+        (slice_from_end, "bounds", "the bound -1 of a slice is outside mode 0"),
         (slice_outside, "bounds", "the range 2:9 is outside mode 0"),
         (tile_outside, "bounds", "index 2 is outside mode 0, which counts from 0 to 1"),
         (wide_element, "lanes", r"an element is one Float32, not SIMD\[Float32, 4\]"),

@@ -8,8 +8,9 @@ from itertools import accumulate
 from math import gcd
 from typing import Any, NoReturn
 
-from weft.diagnostics import refuse
+from weft.diagnostics import INDEX, OBJECT, refuse
 from weft.lang.elaboration import note_index
+from weft.lang.hints import kind_of
 from weft.lang.number import Number, number_class, type_name
 from weft.lang.pointer import Pointer
 from weft.lang.promote import fits
@@ -106,7 +107,12 @@ def coordinate(part: Any) -> Any:
             return operator.index(part)
         except TypeError:
             pass
-    refuse("index", f"an index must be an integer, not {part!r}", "write an integer, or a slice")
+    hint = "write an integer, or a slice"
+    if callable(part):
+        hint = "call it: write the parentheses"
+    elif hasattr(part, "x") and hasattr(part, "y"):
+        hint = f"write {INDEX}.x, or one number for each mode"
+    refuse("index", f"an index must be an integer, not {kind_of(part)}", hint)
 
 
 def modes(layout: Layout) -> Iterator[tuple[IntTuple, IntTuple]]:
@@ -165,11 +171,15 @@ def check_inside(start: int, stop: int, extent: Scalar, mode: int, *, host: bool
     if start >= 0 and not (is_static(extent) and stop > extent):
         return
     reach = f"index {start}" if stop == start + 1 else f"the range {start}:{stop}"
+    if start == stop < 0:
+        reach = f"the bound {stop} of a slice"
     bound = f"counts from 0 to {extent - 1}" if is_static(extent) else "counts from 0"
     message = f"{reach} is outside mode {mode}, which {bound}"
     if host:
         raise IndexError(message)
-    hint = "an index from the end is written n - 1" if start < 0 else "guard the access, or correct the index"
+    hint = "guard the access, or correct the index"
+    if start < 0:
+        hint = f"nothing counts from the end: write {OBJECT}.dim({mode}) - {-start} for that"
     refuse("bounds", message, hint)
 
 

@@ -113,6 +113,8 @@ def _bounds(part: slice[Any, Any, Any], extent: Scalar, mode: int, host: bool) -
     step = 1 if part.step is None else coordinate(part.step)
     if not is_static(step) or step < 1:
         refuse("slice", "the step of a slice must be a positive int", "reverse by indexing n - 1 - i")
+    if is_static(end) and end < 0:
+        check_inside(end, end, extent, mode, host=host)  # refuses what NumPy counts from the end
     if is_static(begin) and is_static(end):
         end = max(begin, end)
         check_inside(begin, end, extent, mode, host=host)
