@@ -8,20 +8,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from numbers import Complex
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
+from weft.diagnostics import a_, refuse
 from weft.diagnostics.modules import present
 from weft.lang import SIMD, Float16, Float32, Float64, struct
+from weft.lang.elaboration import maybe_current
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
-from weft.math import atan2, cos, exp, hypot, sin
+from weft.math import atan2, copysign, cos, exp, hypot, log, sin, sqrt
 
 __all__ = ["ComplexFloat16", "ComplexFloat32", "ComplexFloat64", "ComplexSIMD"]
 
 T = TypeVar("T", bound=Number)
 N = TypeVar("N", bound=int)
+_FUNCTIONS = "abs, conj, exp, log, norm, phase, polar, squared_norm, sqrt and **"
+_PRODUCTS = 100
+"""Up to this exponent a power is made of products, as NumPy's."""
 
 
 class _Complex:
@@ -59,9 +65,54 @@ class _Complex:
         return self.norm(), self.phase()
 
     def exp(self) -> Self:
-        """``e ** z``."""
+        """``e ** z``, as ``weft.math.exp(z)``."""
         size = exp(self.re)
         return self._of(size * cos(self.im), size * sin(self.im))
+
+    def log(self) -> Self:
+        """The natural logarithm, whose angle is from -pi to pi; as ``weft.math.log(z)``."""
+        return self._of(log(self.norm()), self.phase())
+
+    def sqrt(self) -> Self:
+        """The square root right of the imaginary axis; as ``weft.math.sqrt(z)``."""
+        large = sqrt(0.5 * self.norm() + 0.5 * abs(self.re))
+        small = (large == 0).select(large, abs(self.im) / (2 * large))
+        right = self.re >= 0
+        return self._of(right.select(large, small), copysign(right.select(small, large), self.im))
+
+    def __pow__(self, exponent: Any) -> Any:
+        """A power: of an integer known at compile time by products, of all else by logarithms."""
+        exponent = python_number(exponent)
+        if isinstance(exponent, int) and abs(exponent) <= _PRODUCTS:
+            return _power(self, exponent) if exponent >= 0 else 1 / _power(self, -exponent)
+        parts = self._parts(exponent)
+        if parts is None:
+            return NotImplemented
+        made = (self.log() * exponent).exp()
+        if not isinstance(exponent, (_Complex, complex)):  # 0 has no logarithm, and a power of it is 0 or 1
+            angle = self.phase() * parts[0]
+            size: Any = self.norm() ** parts[0]
+            made = self._of(size * cos(angle), size * sin(angle))
+        return made
+
+    def __eq__(self, other: object) -> Any:
+        """Whether both are one number; of lanes, whether all are."""
+        parts = self._parts(other)
+        if parts is None:
+            return NotImplemented
+        same: Any = (self.re == parts[0]) & (self.im == parts[1])
+        same = same.reduce_and() if same.lanes > 1 else same
+        return same if maybe_current() is not None else bool(same)
+
+    def __weft_elements__(self, function: Any, operands: Sequence[Any]) -> Any:
+        """What functions of ``weft.math`` give for it: those that it has itself."""
+        name = function.args[0] if isinstance(function, functools.partial) else function.__name__
+        if name == "pow" and operands[0] is self:
+            return self ** operands[1]
+        if name not in ("exp", "log", "sqrt"):
+            message = f"{name} of weft.math takes real numbers, not {a_(type(self).__name__)}"
+            refuse("operand", message, hint=f"compute with z.re and z.im; z has {_FUNCTIONS}")
+        return getattr(self, name)()
 
     def __abs__(self) -> Any:
         return self.norm()
@@ -97,24 +148,37 @@ class _Complex:
         wide = re if re.lanes >= im.lanes else im
         return cast("Any", ComplexSIMD)[number_class(re.dtype), wide.lanes](re, im)
 
-    def _with(self, other: Any, function: Callable[[Any, Any, Any, Any], tuple[Any, Any]]) -> Any:
-        """A function of the parts of both; NotImplemented of what is no number."""
+    def _parts(self, other: Any) -> tuple[Any, Any] | None:
+        """The parts of another number; None of what is none."""
         other, kind = python_number(other), number_class(self.re.dtype)
         if isinstance(other, _Complex):
-            parts = other.re, other.im
-        elif isinstance(other, complex):
-            parts = kind(other.real), kind(other.imag)
-        elif isinstance(other, (Number, bool, int, float)):
-            parts = other if isinstance(other, Number) else kind(other), kind(0)
-        else:
-            return NotImplemented
-        return self._of(*function(self.re, self.im, *parts))
+            return other.re, other.im
+        if isinstance(other, complex):
+            return kind(other.real), kind(other.imag)
+        if isinstance(other, (Number, bool, int, float)):
+            return other if isinstance(other, Number) else kind(other), kind(0)
+        return None
+
+    def _with(self, other: Any, function: Callable[[Any, Any, Any, Any], tuple[Any, Any]]) -> Any:
+        """A function of the parts of both; NotImplemented of what is no number."""
+        parts = self._parts(other)
+        return NotImplemented if parts is None else self._of(*function(self.re, self.im, *parts))
 
     def __repr__(self) -> str:
         parts: list[Any] = [part.value for part in (self.re, self.im)]
         if self.re.lanes == 1 and all(isinstance(part, (int, float)) for part in parts):
             return repr(complex(*parts))
         return f"{type(self).__name__}({self.re!r}, {self.im!r})"
+
+
+def _power(z: Any, exponent: int) -> Any:
+    made: Any = None
+    while exponent:
+        if exponent & 1:
+            made = z if made is None else made * z
+        exponent >>= 1
+        z = z * z if exponent else z
+    return z._of(*[number_class(z.re.dtype, z.re.lanes)(n) for n in (1, 0)]) if made is None else made
 
 
 def _quotient(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any]:
@@ -164,7 +228,7 @@ class ComplexSIMD(_Complex, Generic[T, N]):
         """What is meant by an argument: by a number of Python's or NumPy's the complex number."""
         return cls(complex(value)) if isinstance(value, Complex) and not isinstance(value, Number) else value
 
-    __repr__ = _Complex.__repr__
+    __repr__, __eq__, __hash__ = _Complex.__repr__, _Complex.__eq__, None
 
 
 ComplexFloat16 = ComplexSIMD[Float16, Literal[1]]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import CompileError, Float32, Int, Pointer, func, kernel
+from weft import Bool, CompileError, Float32, Int, Pointer, func, kernel, math
 from weft.complex import ComplexFloat32, ComplexFloat64, ComplexSIMD
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -42,6 +42,19 @@ FUNCTIONS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Array, Array], A
     "conj": (lambda a, b: -a.conj() + b, lambda a, b: -a.conj() + b),
     "exp": (lambda a, b: (a / abs(a)).exp() + b, lambda a, b: np.exp(a / np.abs(a)) + b),
     "polar": (lambda a, b: _polar(a), lambda a, b: a),
+    "functions": (
+        lambda a, b: math.exp(a / abs(a)) + math.log(b) * math.sqrt(a / abs(a)),
+        lambda a, b: np.exp(a / np.abs(a)) + np.log(b) * np.sqrt(a / np.abs(a)),
+    ),
+    "root": (lambda a, b: math.sqrt(a), lambda a, b: np.sqrt(a)),
+    "powers": (
+        lambda a, b: (a / abs(a)) ** 5 + (b / abs(b)) ** -2,
+        lambda a, b: (a / np.abs(a)) ** 5 + (b / np.abs(b)) ** -2,
+    ),
+    "roots": (
+        lambda a, b: a**0.25 + math.pow(b / abs(b), 1.5) * (b / abs(b)) ** (0.5 - 1j) + a**0,
+        lambda a, b: a**0.25 + (b / np.abs(b)) ** 1.5 * (b / np.abs(b)) ** (0.5 - 1j) + 1,
+    ),
 }
 
 
@@ -113,3 +126,54 @@ def test_other_arrays_are_refused() -> None:
         ctx.enqueue_function(k, z, grid_dim=1, block_dim=1)
     with pytest.raises((CompileError, TypeError)):
         _ = cast("Any", ComplexFloat32(1)) + "x"
+
+
+@kernel
+def equalities(z: Pointer[ComplexFloat32], out: Pointer[Bool]):
+    i = global_idx.x
+    found = z[i] == 1 + 2j, z[i] == 0, 0.0 != z[i], z[i] in (1 + 2j, 3), z[i] == ComplexFloat64(z[i].re, 2)
+    for n, same in enumerate(found):
+        out[5 * i + n] = same
+
+
+def test_equal_to_numbers_of_python_and_of_another_width(device: DeviceContext) -> None:
+    z = np.array([1 + 2j, 0, 3, 2j, complex(np.nan, 0)], np.complex64)
+    values, out = device.enqueue_create_buffer(ComplexFloat32, 5), np.zeros((5, 5), np.bool_)
+    device.enqueue_copy(dst=values, src=z)
+    flags = device.enqueue_create_buffer(Bool, 25)
+    device.enqueue_function(equalities, values, flags, grid_dim=1, block_dim=5)
+    device.enqueue_copy(dst=out.reshape(-1), src=flags)
+    device.synchronize()
+    assert out.tolist() == [[x == 1 + 2j, x == 0, x != 0, x in (1 + 2j, 3), x.imag == 2] for x in z]
+    assert ComplexFloat32(1, 2) == 1 + 2j
+    assert ComplexFloat32(1, 2) != 1
+    assert ComplexSIMD[Float32, 2](2) == 2
+    assert ComplexFloat32(1) != "1"
+
+
+def test_powers_of_zero_and_of_nothing() -> None:
+    zero: Any = ComplexFloat64(0)
+    infinite, left = ComplexFloat64(np.inf, np.nan), cast("Any", ComplexFloat64(-1, -0.0))
+    assert zero**2 == zero**0.5 == math.sqrt(zero) == 0
+    assert zero**0 == infinite**0 == 1
+    assert np.copysign(1.0, math.sqrt(left).im.value) == -1.0
+
+
+@func
+def sine(x: Float32) -> Any:
+    z: Any = ComplexFloat32(x)
+    return math.sin(z)
+
+
+@func
+def of_python(x: Float32) -> Any:
+    return complex(x, 1.0).real
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [(sine, "compute with z.re and z.im"), (of_python, "write ComplexFloat32")],
+)
+def test_what_complex_numbers_are_not_given_to(function: Any, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        function(1.0)

@@ -10,7 +10,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import CompileError, Float32, Float64, Int, Int32, LaunchError, Pointer, func, kernel, struct
+from weft import (
+    CompileError,
+    Comptime,
+    Float32,
+    Float64,
+    Int,
+    Int32,
+    LaunchError,
+    Pointer,
+    func,
+    kernel,
+    struct,
+)
 from weft.complex import ComplexFloat32
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -426,3 +438,39 @@ def test_numbers_of_a_quaternion_are_set(i: int) -> None:
     expected = [5.0, 2.0, 3.0, 4.0]
     expected[i] = 6.0
     assert [float(x) for x in _set_in_turns(i)] == expected
+
+
+@func
+def unlike(x: Float32, *, way: Comptime[str]) -> Any:
+    v: Any = vec3(x, 0.0, 0.0)
+    match way:
+        case "number":
+            return v == 1
+        case "tuple":
+            return v in ((1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        case "width":
+            return v != vec3d(1, 0, 0)
+        case "size":
+            return v == v.xy
+        case "none":
+            return v == None  # noqa: E711
+        case "condition":
+            return 1 if v else 0
+        case "not":
+            return not v
+        case _:
+            return v and x
+
+
+@pytest.mark.parametrize("way", ["number", "tuple", "width", "size"])
+def test_what_would_never_equal_is_refused(way: str) -> None:
+    with pytest.raises(CompileError, match=r"of a vec3 and .* would never hold"):
+        unlike(1.0, way=way)
+    assert unlike(1.0, way="none") is False
+    assert vec3(1, 2, 3) != "vec3"
+
+
+@pytest.mark.parametrize("way", ["condition", "not", "and"])
+def test_vectors_are_no_conditions(way: str) -> None:
+    with pytest.raises(CompileError, match="a vec3 is not a condition"):
+        unlike(1.0, way=way)

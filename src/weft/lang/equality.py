@@ -18,8 +18,9 @@ def compare_fields(cls: type[Any], fields: tuple[str, ...]) -> None:
     """
 
     def equal(self: Any, other: object) -> Any:
-        if type(other) is not type(self):
-            return NotImplemented
+        if type(other) is not type(self) and _class(other) is not _class(self):
+            never: Any = getattr(cls, "__weft_unlike__", None)
+            return NotImplemented if never is None else never(self, other)
         found: Any = True
         for name in fields:
             found = equal_values(getattr(self, name), getattr(other, name), f"{cls.__name__}.{name}") & found
@@ -40,10 +41,16 @@ def compare_fields(cls: type[Any], fields: tuple[str, ...]) -> None:
         setattr(cls, "__ne__", unequal)  # noqa: B010
 
 
+def _class(value: Any) -> Any:
+    """The class, of a generic one without its types: Python's classes have none there."""
+    kind: Any = cast("Any", type(value))
+    return getattr(kind, "__weft_brackets__", (kind,))[0]
+
+
 def equal_values(a: Any, c: Any, what: str) -> Any:
     """Whether two values of a field are equal: a bool, or a Bool."""
     kind = cast("type[Any]", type(a))
-    if hasattr(kind, "__weft_items__") and type(c) is kind:
+    if hasattr(kind, "__weft_items__") and hasattr(cast("Any", type(c)), "__weft_items__"):
         a, c, kind = tuple(a), tuple(c), tuple
     if kind is tuple and type(c) is tuple:
         items, others = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", c)

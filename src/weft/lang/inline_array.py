@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
@@ -14,6 +14,7 @@ from weft.lang.bracketed import Bracketed
 from weft.lang.elaboration import maybe_current
 from weft.lang.elements import element_type
 from weft.lang.generic import has_variables
+from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike
 from weft.lang.places import refuse_index
 from weft.lang.pointer import Pointer
@@ -234,7 +235,11 @@ class InlineArray:
     def __eq__(self, other: object) -> Any:
         from weft.lang.equality import equal_values
 
-        if type(other) is not type(self):
+        if isinstance(other, (list, tuple, Number, int, float)):
+            name = type(self).__name__
+            message = f"`==` of {a_(name)} and {kind_of(cast('object', other))} would never hold"
+            refuse("operand", message, hint=f"make an array of it, {name}(...), or compare the elements")
+        if not isinstance(other, InlineArray):
             return NotImplemented
         return equal_values(self, other, type(self).__name__)
 

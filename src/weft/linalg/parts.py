@@ -155,6 +155,23 @@ class Parts:
         message = f"functions of weft.math are of numbers and vectors, not of {a_(type(self).__name__)}"
         refuse("operand", message, hint="apply it to each number: m.map(sqrt)")
 
+    def __weft_unlike__(self, other: object) -> Any:
+        """What ``==`` gives where the other side has another type: it is refused of what has numbers too."""
+        if isinstance(other, Parts):
+            hint = f"convert one of them, {LEFT}.cast({other.element.__name__}), or compare their numbers"
+        elif isinstance(python_number(other), (Number, bool, int, float, list, tuple)) or getattr(
+            other, "shape", ()
+        ):
+            hint = f"write {type(self).__name__}(...), or compare its numbers: all(p == q for p in {LEFT})"
+        else:
+            return NotImplemented
+        message = f"`==` of {a_(type(self).__name__)} and {kind_of(other)} would never hold"
+        refuse("operand", message, hint=hint)
+
+    def __bool__(self) -> bool:
+        message = f"{a_(type(self).__name__)} is not a condition"
+        refuse("condition", message, hint="write any(...) or all(...) around it, or compare it")
+
     def __neg__(self) -> Self:
         return self.of([-part for part in self.parts()])
 
