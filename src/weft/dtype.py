@@ -17,7 +17,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from weft.diagnostics import nearest
+from weft.diagnostics import nearest, refuse
 from weft.diagnostics.modules import present
 from weft.record import record
 
@@ -57,6 +57,16 @@ class DType:
     float32: ClassVar[DType]
     float64: ClassVar[DType]
     index: ClassVar[DType]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another type is meant by the other side, however it is spelt, as NumPy has it."""
+        if isinstance(other, (DType, type(None))):
+            return self is other
+        if not isinstance(other, (str, type)) and dtype_elsewhere(other) is None:
+            return NotImplemented
+        return self is _spelt(other)
+
+    __hash__ = object.__hash__
 
     def __call__(self, *value: Any) -> Any:
         """A number of this format: in a kernel ``x.dtype(0)`` is a zero of what ``x`` holds."""
@@ -201,6 +211,25 @@ def as_dtype(like: DTypeLike) -> DType:
         if found is not None:
             return found
     raise TypeError(f"{_shown(like)} is not an element type")
+
+
+def _spelt(like: Any) -> DType | None:
+    """The ``DType`` that is meant by one of these, or by a text of NumPy's; of vectors there is none."""
+    if any(like is plain for plain in (bool, int, float)):
+        message = f"an element type is never Python's {like.__name__}, which has no width"
+        refuse("operand", message, hint="compare with one of weft's: DType.float32, say")
+    if getattr(like, "lanes", 1) != 1:
+        return None
+    try:
+        return as_dtype(like)
+    except TypeError:
+        numpy = sys.modules.get("numpy")
+        if not isinstance(like, str) or numpy is None:
+            return None
+    try:
+        return dtype_elsewhere(numpy.dtype(like))
+    except TypeError:
+        return None
 
 
 def dtype_elsewhere(like: object) -> DType | None:

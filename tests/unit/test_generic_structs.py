@@ -117,7 +117,8 @@ def test_fields_say_the_type() -> None:
     assert repr(of(Float64(1.0), 2)) == "Vec[Float64](x=Float64(1.0), y=Float64(2.0))"
     assert isinstance(of(1, 2), Vec)
     assert Vec[Int].unit() == of(1, 0)
-    assert of(1, 0) != Vec(Int32(1), Int32(0))
+    assert of(1, 0) == Vec(Int32(1), Int32(0))
+    assert of(1, 0) != Vec(Int32(1), Int32(1))
     lanes: Any = SIMD[Float64, 4]
     sized: Any = Ring
     ring = sized(lanes(2.5))

@@ -3,17 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 from weft.diagnostics import refuse
+from weft.lang.hints import kind_of
 from weft.lang.machine import element_index, grid_value, in_kernel, note_bounds
 from weft.lang.scalars import Int
 
+_AXES = 3
 _MOST = 1024
 _BLOCKS = 32
 """Threads of a block."""
 
 
-class Dimensions:
+class _Three:
+    """x, y and z, which compare as tuples do."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> Any:
+        if not in_kernel() or other is self:
+            return self is other
+        if not isinstance(other, (_Three, tuple)) or len(numbers := tuple(cast("Any", other))) != _AXES:
+            name: str = cast("Any", self).__weft_stepped__()
+            name += "x" * name.endswith("_id")
+            message = (
+                f"{name} is three numbers, x, y and z, and never equals {kind_of(cast('object', other))}"
+            )
+            refuse("operand", message, hint=f"compare one, {name}.x == 0, or all three: {name} == (0, 0, 0)")
+        x, y, z = [a == c for a, c in zip(cast("Any", self), numbers, strict=True)]
+        return x & y & z
+
+    def __ne__(self, other: object) -> Any:
+        same: Any = self == other
+        return not same if isinstance(same, bool) else ~same
+
+    __hash__ = object.__hash__
+
+
+class Dimensions(_Three):
     """Three numbers x, y and z, each read where it is used."""
 
     __slots__ = ("_operation",)
@@ -53,7 +81,7 @@ def _element_or(axis: int, otherwise: Callable[[], Int]) -> Int:
     return otherwise() if element is None else element
 
 
-class GlobalIndex:
+class GlobalIndex(_Three):
     """``block_dim * block_idx + thread_idx``, along x, y and z; in a launch over a range, the element."""
 
     __slots__ = ()

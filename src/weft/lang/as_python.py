@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from weft.diagnostics import OBJECT, a_, refuse
-from weft.dtype import DType
+from weft.diagnostics import LEFT, OBJECT, RIGHT, a_, refuse
+from weft.dtype import DType, dtype_elsewhere
 from weft.lang.elaboration import maybe_current
-from weft.lang.hints import OF_NUMBERS
+from weft.lang.hints import OF_NUMBERS, kind_of
 
 T = TypeVar("T")
+FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
 
 
 def stands_for(cls: Any) -> Any:
@@ -39,14 +41,38 @@ def is_asked_by_program() -> bool:
 
 
 def check_classes(a: Any, c: Any) -> None:
-    """Refuse to compare the class of a number with the one of Python's that it stands for."""
+    """Refuse to compare the class of a number with the one of Python's that it stands for, or a function
+    with a number: parentheses are missing then.
+    """
     for cls, plain in ((a, c), (c, a)):
+        if isinstance(cls, FUNCTIONS) and isinstance(plain, (AsPython, int, float)):
+            message = f"cannot compare {kind_of(plain)} with {kind_of(cls)}"
+            refuse("operand", message, hint=f"call it: {LEFT if cls is a else RIGHT}()")
         if any(plain is one for one in (bool, int, float)) and stands_for(cls) is not None:
             refuse(
                 "operand",
                 f"the class of this number is {cls.__name__}, which is never Python's {plain.__name__}",
                 hint=f"write isinstance(x, {plain.__name__}), or compare with {cls.__name__}",
             )
+
+
+def is_unasked(function: Any) -> bool:
+    """Whether a function is one of weft's that is called without arguments, as ``lane_id``."""
+    import inspect
+
+    return str(function.__module__).startswith("weft.") and not inspect.signature(function).parameters
+
+
+def is_one_type(cls: Any, other: Any) -> bool:
+    """Whether a class of numbers is the type that another library's class, as ``np.float32``, means."""
+    meant = None if isinstance(other, _Kind) or stands_for(cls) is None else dtype_elsewhere(other)
+    return meant is not None and meant is cls.dtype
+
+
+def numpys(cls: Any) -> Any:
+    """NumPy's class of the same numbers; None where there is none, or no NumPy is used."""
+    known = "numpy" in sys.modules and stands_for(cls) is not None and cls.dtype.in_numpy
+    return cls.dtype.numpy.type if known else None
 
 
 _PYTHONS = frozenset(("int", "float", "bool", "builtins", *map(repr, (int, float, bool))))
@@ -103,7 +129,7 @@ class _Kind(type):
     def __eq__(cls, other: object) -> bool:
         if isinstance(other, type) and is_asked_by_program():
             check_classes(cls, other)
-        return NotImplemented
+        return is_one_type(cls, other) or NotImplemented
 
 
 _Kind.__name__ = "type"  # as Python's messages have it

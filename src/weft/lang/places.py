@@ -67,6 +67,8 @@ def _hint(index: object) -> str:
         return f"a pointer knows no ends: loop, or load neighbours by {OBJECT}.load(i, width=4)"
     if isinstance(index, tuple):
         return "a pointer has one index: write row * width + column, or take a LayoutTensor"
+    if callable(index):
+        return "call it: write the parentheses"
     if hasattr(index, "x") and hasattr(index, "y"):
         return f"write {INDEX}.x"
     return "write an integer"

@@ -22,7 +22,7 @@ from weft.compiler.ir.effects import is_pure
 from weft.compiler.ir.types import I1
 from weft.diagnostics import LEFT, RIGHT, VALUE, a_, refuse
 from weft.dtype import DType
-from weft.lang.as_python import check_classes
+from weft.lang.as_python import FUNCTIONS, check_classes, is_one_type, is_unasked
 from weft.lang.enums import EnumValue
 from weft.lang.maybe import Maybe, maybe, present
 from weft.lang.number import Number, number_class, to_type, unify
@@ -73,6 +73,9 @@ def truth(value: Any, b: Logic) -> bool | Value:
             f"{a_(type(value).__name__)} is not a condition",
             hint="compare something of it with a number; a pointer is never empty",
         )
+    if type(value) in FUNCTIONS and is_unasked(value):
+        message = f"`{VALUE}` is a function, which is always true"
+        refuse("condition", message, hint=f"call it: {VALUE}()")
     return bool(value)
 
 
@@ -208,13 +211,15 @@ class Logic(Builtins):
             there or isinstance(v, _NUMBERS) for there, v in zip(found, (first, second), strict=True)
         ):
             number = any(isinstance(v, Number) for v in (first, second))
+            ends = ".ptr" * all(hasattr(v, "ptr") for v in (first, second))
             refuse(
                 "operand",
                 f"`is` compares objects of Python's, but `{LEFT if found[0] else RIGHT}` is a run-time "
                 f"{'number' if number else 'value'}",
-                hint=f"write {LEFT} {'!=' if negated else '=='} {RIGHT}",
+                hint=f"write {LEFT}{ends} {'!=' if negated else '=='} {RIGHT}{ends}",
             )
-        return (first is second) is not negated
+        same = first is second or is_one_type(first, second) or is_one_type(second, first)
+        return same is not negated
 
     def _is_none(self, first: Any, second: Any, negated: bool) -> Any:
         """``x is None`` of what may be None."""

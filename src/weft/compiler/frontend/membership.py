@@ -38,7 +38,7 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
         members = list(cast("Iterable[Any]", items))
         for member in members:
             check_classes(value, member)
-        if not any(late(v) for v in (value, *members)):
+        if not any(late(v) or hasattr(v, "__weft_stepped__") for v in (value, *members)):
             return value in items
         if isinstance(value, Number) and value.lanes != 1:
             refuse(

@@ -15,7 +15,7 @@ from weft.compiler.frontend.state import FunctionState
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
-from weft.lang.as_python import check_classes, name_of, stands_for
+from weft.lang.as_python import FUNCTIONS, check_classes, name_of, numpys, stands_for
 from weft.lang.elaboration import current
 from weft.lang.hints import kind_of
 from weft.lang.maybe import Maybe
@@ -134,6 +134,12 @@ class Builtins(FunctionState):
         parts = [item.text if isinstance(item, RunTimeText) else item for item in items]
         return marked(text.join(parts))
 
+    def uncalled(self, value: Any) -> Any:
+        """What a number of the text is compared with: no function, of which the parentheses are missing."""
+        if type(value) in FUNCTIONS:
+            check_classes(value, 0)
+        return value
+
     def compared(self, op: str, a: Any, c: Any) -> Any:
         """A comparison; of tuples and lists item by item, as far as they differ."""
         check_classes(a, c)
@@ -145,7 +151,8 @@ class Builtins(FunctionState):
         sides = cast("Any", (a, c)) if both else compared_parts(a, c, _METHODS["==" if equality else op])
         own_other = op == "!=" and class_of(a).__ne__ is not object.__ne__
         if sides is None and (not equality or own_other or not (is_dataclass(a) or is_dataclass(c))):
-            return COMPARISONS[op](a, c)
+            plain = op != "!=" or own_other
+            return COMPARISONS[op](a, c) if plain else logic.not_(a == c)
         if equality:
             return logic.not_(logic.same(a, c)) if op == "!=" else logic.same(a, c)
         items, others = cast("tuple[Any, Any]", sides)
@@ -165,8 +172,9 @@ class Builtins(FunctionState):
         return isinstance(value, kinds) or self.py_issubclass(cast("type[Any]", type(value)), kinds)
 
     def py_issubclass(self, cls: type[Any], kinds: Any) -> bool:
-        """``issubclass``: the class of a number is also the one of Python's that it stands for."""
-        return issubclass(cls, kinds) or (stands_for(cls) is not None and issubclass(stands_for(cls), kinds))
+        """``issubclass``: the class of a number is also those of Python's and NumPy's that it stands for."""
+        others = (stands_for(cls), numpys(cls))
+        return issubclass(cls, kinds) or any(o is not None and issubclass(o, kinds) for o in others)
 
     def py_len(self, value: Any) -> Any:
         """``len``: of a SIMD value its lanes; of a range, a tensor and its tiles what ``for`` runs over.
@@ -198,6 +206,13 @@ class Builtins(FunctionState):
                 hint=f"write Float32({VALUE}) or Float64({VALUE})",
             )
         return float(value)
+
+    def py_complex(self, *parts: Any, **named: Any) -> Any:
+        """``complex``."""
+        if _runtime((*parts, *named.values())):
+            hint = "write ComplexFloat32(re, im) or ComplexFloat64(re, im), from weft.complex"
+            refuse("float", "complex(...) of run-time numbers does not say how wide", hint=hint)
+        return complex(*parts, **named)
 
     def py_bool(self, value: Any = False) -> Any:
         """``bool``."""

@@ -41,6 +41,7 @@ BUILTINS = frozenset(
         "len",
         "int",
         "float",
+        "complex",
         "bool",
         "enumerate",
         "isinstance",
@@ -66,7 +67,7 @@ BUILTINS = frozenset(
 )
 """Builtins with a meaning of their own on run-time values: ``b.py_<name>``."""
 
-_CLASSES = frozenset({"int", "float", "bool", "str"})
+_CLASSES = frozenset({"int", "float", "complex", "bool", "str"})
 """Of these, those that also name a type: only where they are called do they mean anything else."""
 
 _ASK = frozenset({"any", "all"})
@@ -294,6 +295,8 @@ class Expressions(ast.NodeTransformer):
         def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
             method = _COMPARED.get(type(op))
             if method is None and (isinstance(left, ast.Constant) or isinstance(right, ast.Constant)):
+                if isinstance(op, (ast.Eq, ast.NotEq)) and _is_number(right) and _names(left):
+                    left = place(b_call("uncalled", left), left)
                 return place(ast.Compare(left, [op], [right]), node)
             if method is None:
                 return place(b_call("compared", ast.Constant(SYMBOLS[type(op)]), left, right), node)
@@ -313,6 +316,14 @@ class Expressions(ast.NodeTransformer):
             return place(ast.Call(function_of([low, held], body), [left, right], []), node)
 
         return link(node.left, 0)
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _names(node: ast.expr) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute))
 
 
 @functools.cache
