@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft import CompileError, Comptime, Int, Int32, Pointer, func, kernel
-from weft.gpu import global_idx
+from weft.gpu import block_idx, global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.memory import stack_allocation
@@ -287,3 +287,20 @@ def test_tiles_of_a_tile_end_with_it(
     device.enqueue_function(tiles_of_a_tile, t, sums, *at, inner=inner, grid_dim=1, block_dim=1)
     device.synchronize()
     assert sums[: len(expected)].tolist() == expected
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0)])
+def test_a_tensor_of_no_elements_has_no_tile_to_write(shape: tuple[int, int]) -> None:
+    """0 is divided by every size, but a grid has one block at least, which would write beside it."""
+
+    @kernel
+    def mark(x: LayoutTensor[Int32]):
+        tile = x.tile[2, 2](block_idx.y, block_idx.x)
+        tile.fill(1)
+        tile[1, 1] = tile[0, 0] + Int32(tile.dim(0) * tile.dim(1))
+
+    memory = np.full((8, 8), 7, np.int32)
+    ctx = DeviceContext(api="cpu")
+    ctx.enqueue_function(mark, memory[2 : 2 + shape[0], 2 : 2 + shape[1]], grid_dim=(2, 2), block_dim=1)
+    ctx.synchronize()
+    assert (memory == 7).all()

@@ -59,7 +59,12 @@ class Tiles:
     def exact(self) -> bool:
         """Whether it is known that no tile reaches past the layout's end."""
         extents = (product(mode.shape) for mode in self.layout)
-        return all(is_static(n) and n % size == 0 for n, size in zip(extents, self.sizes, strict=True))
+        return all(fit(n, size) for n, size in zip(extents, self.sizes, strict=True))
+
+
+def fit(extent: Scalar, size: int) -> bool:
+    """Whether it is known that tiles of a size end where an extent does; of none there is no tile that could."""
+    return is_static(extent) and extent > 0 and extent % size == 0
 
 
 def tile(layout: Layout, *sizes: int) -> Tiles:

@@ -15,7 +15,7 @@ from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.values import ceildiv, is_static, mul
 from weft.layout.tensor.access import Element, coordinate, modes, place, step_alignment
 from weft.layout.tensor.edge import Edge, Edges, edge_of, known
-from weft.layout.tensor.partition import distribute, tile, vectorize
+from weft.layout.tensor.partition import distribute, fit, tile, vectorize
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
@@ -67,13 +67,13 @@ class Tiling(_Splitting[T]):
             start = tensor.place_in(make_layout(*steps), position)
             for mode, (size, given, step) in enumerate(zip(tiling.sizes, position, steps, strict=True)):
                 extent, whole = product(tiling.layout[mode].shape), not (tensor.edges and tensor.edges[mode])
-                if whole and is_static(extent) and extent % size == 0:
+                if whole and fit(extent, size):
                     edges.append(None)
                     continue
                 place = coordinate(given)
                 place = crd2idx(place, step.shape) if is_tuple(place) else place
                 edge = edge_of(tensor.edges, tensor.layout, tensor.element, mode)
-                if not whole and not (is_static(extent) and extent % size == 0):
+                if not whole and not fit(extent, size):
                     edge = edge.within(extent)  # more may exist behind this tensor, itself a part
                 edges.append(edge.moved(mul(place, size)))
             cut = (tiling.tile, known(edges)) if tensor.in_kernel else _cut(tiling.tile, edges)
