@@ -30,14 +30,17 @@ def drawn(items: Iterable[T]) -> Iterator[T]:
 
 
 def is_asked_by_program() -> bool:
-    """Whether code of the program, or of a library that it calls, asks this while it is elaborated."""
+    """Whether code of the program, or of a library that it calls, asks this while it is elaborated.
+
+    The members of an IntFlag do not: they leave an operator to the number, instead of making a member of it.
+    """
     if maybe_current() is None:
         return False
     frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     while frame.f_globals.get("__name__") == "abc":  # it asks for another
         frame = frame.f_back
     name = str(frame.f_globals.get("__name__"))
-    return (name[:5] != "weft." and name != "weft") or frame.f_code.co_name == "drawn"
+    return (name[:5] != "weft." and name not in ("weft", "enum")) or frame.f_code.co_name == "drawn"
 
 
 def check_classes(a: Any, c: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I32
@@ -127,6 +127,19 @@ class EnumValue:
 
     def __repr__(self) -> str:
         return f"<{self.cls.__name__} at run time>"
+
+    def __dir__(self) -> list[str]:
+        own = [name for kind in self.cls.__mro__ if kind.__module__ != "enum" for name in vars(kind)]
+        return ["value", *[name for name in own if name not in self.cls.__members__]]
+
+    @property
+    def name(self) -> NoReturn:
+        """The member's name, which is a text."""
+        refuse(
+            "not-compile-time",
+            f"the name of a member of {self.cls.__name__} is a text, and only run time knows the member",
+            hint=f"compare the member: {OBJECT} is {self.cls.__name__}.{next(iter(self.cls)).name}",
+        )
 
     def __getattr__(self, name: str) -> Any:
         """A property or method that the Enum defines."""

@@ -339,6 +339,9 @@ def extreme(b: Staging, args: tuple[Any, ...], kwargs: dict[str, Any], better: s
     """``min`` and ``max``: pairwise from the left; nan loses if it stands first."""
     plain: Any = builtins.min if better == "<" else builtins.max
     name, single, default = plain.__name__, len(args) == 1, kwargs.get("default", UNDEFINED)
+    or_none = default is None
+    if or_none:
+        default = UNDEFINED
     if single and isinstance(args[0], Number):
         hint = f"write {VALUE}.reduce_{name}()" if args[0].lanes > 1 else "give two numbers or more"
         refuse("builtin", f"{name} of one number has no meaning in compiled code", hint=hint)
@@ -372,6 +375,8 @@ def extreme(b: Staging, args: tuple[Any, ...], kwargs: dict[str, Any], better: s
                     least.store(measure)
                 found.store(True)
     if found is not None and best is not None:
+        if or_none and not ready:
+            return b.if_exp(found.load(), best.load, lambda: None)
         if not ready and default is UNDEFINED:
             b.assert_(found.load(), lambda: f"{name}() of nothing: give it default=")  # noqa: PT009
         return best.load()

@@ -79,6 +79,10 @@ def equal(b: Logic, a: Any, c: Any, item: bool = False) -> Any:
         return _maybe_equal(b, python_number(a), python_number(c))
     if {type(a), type(c)} == {list}:
         a, c = tuple(a), tuple(c)
+    if {type(a), type(c)} == {dict}:
+        if a.keys() != c.keys():
+            return False
+        a, c = tuple(a.values()), tuple([c[key] for key in a])
     sides = compared_parts(a, c, "__eq__")
     if sides is None and class_of(a) is not class_of(c) and (is_by_parts(a) or is_by_parts(c)):
         one, other = (c, a) if is_by_parts(a) else (a, c)

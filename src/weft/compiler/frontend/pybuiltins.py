@@ -39,13 +39,19 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+_BY_ITEM = {list, dict}
+"""What is equal where its items are."""
 _METHODS = {"==": "__eq__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
 
 
 def late(value: Any) -> bool:
     """Whether a value is one of the language's, or has such in it."""
+    if isinstance(value, dict):
+        return any(map(late, cast("dict[Any, Any]", value).values()))
     if isinstance(value, list):
         return any(map(late, cast("list[Any]", value)))
+    if isinstance(value, Range):
+        return value.is_open()
     parts = parts_of(value)
     return any(map(late, parts)) if parts is not None else isinstance(value, Number) or is_composite(value)
 
@@ -146,8 +152,8 @@ class Builtins(FunctionState):
         if not (late(a) or late(c)):
             return COMPARISONS[op](a, c)
         logic = cast("Any", self)
-        both = type(a) is list and type(c) is list
         equality = op in ("==", "!=")
+        both = type(a) is type(c) and type(a) in (_BY_ITEM if equality else {list})
         sides = cast("Any", (a, c)) if both else compared_parts(a, c, _METHODS["==" if equality else op])
         own_other = op == "!=" and class_of(a).__ne__ is not object.__ne__
         if sides is None and (not equality or own_other or not (is_dataclass(a) or is_dataclass(c))):

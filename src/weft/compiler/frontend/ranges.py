@@ -92,8 +92,22 @@ class Range:
 
     def surely_runs(self) -> bool:
         """Whether it is known to have a number in it."""
-        bounds = self.start, self.stop, self.step
-        return not any(map(_is_late, bounds)) and bool(self.known())
+        return not self.is_open() and bool(self.known())
+
+    def is_open(self) -> bool:
+        """Whether only run time knows one of its bounds."""
+        return any(map(_is_late, (self.start, self.stop, self.step)))
+
+    def __dir__(self) -> list[str]:
+        return ["start", "step", "stop"]
+
+    def __weft_spec__(self) -> None:
+        if self.is_open():
+            refuse(
+                "escaped",
+                "a range with a bound known only at run time belongs to the code that made it",
+                hint="choose, pass or return its bounds, and write range(start, stop, step) where it is used",
+            )
 
     def meets(self, value: Any) -> Any:
         """Whether its steps meet a number that lies between its ends."""
@@ -142,6 +156,25 @@ class Range:
                     hint="write a `for` statement over range(...), or make the bound a Comptime parameter",
                 )
         return range(int(self.start), int(self.stop), int(self.step))
+
+    def __eq__(self, other: object) -> Any:
+        """Whether they give the same numbers, as Python compares ranges."""
+        if isinstance(other, range):
+            other = Range(other.start, other.stop, other.step)
+        if not isinstance(other, Range):
+            return NotImplemented
+        if not (self.is_open() or other.is_open()):
+            return self.known() == other.known()
+        count = self.length()
+        same = (self.start == other.start) & ((count == 1) | (self.step == other.step))
+        return (count == other.length()) & ((count == 0) | same)
+
+    def __ne__(self, other: object) -> Any:
+        same: Any = self.__eq__(other)
+        return same if same is NotImplemented else same ^ True
+
+    def __hash__(self) -> int:
+        return hash(self.known())
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.known())

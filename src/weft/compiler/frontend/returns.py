@@ -142,10 +142,13 @@ def _result(b: Staging, values: list[Any], name: str, fell: bool) -> tuple[Spec,
     if any(spec != specs[0] for spec in specs):
         values = [carried(v) for v in values]
         specs = [spec_of(v) for v in values]
-    for (op, _, _), spec in zip(b.returns, specs, strict=True):
+    paths = list(zip(b.returns, specs, strict=True))
+    for (op, _, _), spec in reversed(paths) if fell else paths:
         if spec != specs[0]:
             texts = [_returned(s) for s in (specs[0], spec)]
             hint = "end every path with a `return` of one type"
+            if fell and op is b.returns[-1][0]:
+                hint += "; `return None` where there is nothing to give"
             if isinstance(spec, NumberSpec) and isinstance(specs[0], NumberSpec):
                 hint = f"make all returns one type: write {texts[0]}(...) here"
             raise CompileError(

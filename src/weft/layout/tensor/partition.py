@@ -63,7 +63,7 @@ class Tiles:
 
 
 def fit(extent: Scalar, size: int) -> bool:
-    """Whether it is known that tiles of a size end where an extent does; of none there is no tile that could."""
+    """Whether it is known that all tiles of a size are whole, and that there is one."""
     return is_static(extent) and extent > 0 and extent % size == 0
 
 
