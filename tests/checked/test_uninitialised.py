@@ -234,6 +234,24 @@ def test_parts_of_new_buffers(ctx: DeviceContext) -> None:
     assert [r.code for r in found(ctx, copied, z[8:33], y, 25, grid=1)] == ["uninitialised"]
 
 
+def test_copies_of_new_buffers(ctx: DeviceContext) -> None:
+    x, y, z, out = (ctx.enqueue_create_buffer(Float32, 64) for _ in range(4))
+    ctx.enqueue_copy(dst=y, src=x)
+    assert [r.code for r in found(ctx, copied, y, out, 64, grid=1)] == ["uninitialised"]
+    assert found(ctx, filled, x, 32, grid=1) == []
+    x[40:48].enqueue_fill(2.0)
+    ctx.enqueue_copy(dst=z[8:], src=x[:56])
+    assert found(ctx, copied, z[8:40], out, 32, grid=1) == []
+    assert found(ctx, copied, z[48:56], out, 8, grid=1) == []
+    for wrong in (slice(7, 40), slice(8, 41), slice(47, 56), slice(48, 57)):
+        part = z[wrong]
+        assert [r.code for r in found(ctx, copied, part, out, len(part), grid=1)] == ["uninitialised"]
+    y, z = (ctx.enqueue_create_buffer(Float32, 64) for _ in range(2))
+    ctx.enqueue_function(filled, y, 64, grid_dim=1, block_dim=64)  # not waited for
+    ctx.enqueue_copy(dst=z, src=y)
+    assert found(ctx, copied, z, out, 64, grid=1) == []
+
+
 def test_what_is_written_elsewhere_is_not_new(ctx: DeviceContext) -> None:
     y = ctx.enqueue_create_buffer(Float32, 64)
     with ctx.enqueue_create_buffer(Float32, 64) as x:

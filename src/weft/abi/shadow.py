@@ -3,8 +3,8 @@
 Each ``granule`` bytes of a memory have a cell of ``CELL`` words: who wrote them last, who read them last, and
 who beside that one. A word that says who is a *record*: from ``TICK`` on the tick, from ``SITE`` on the
 number of the access's site, from ``THREAD`` on the thread's number in its block, and whether the access was
-``ATOMIC``. Ticks number what all blocks do between barriers, one after the other, over all launches; so a
-record of an earlier tick is less.
+``ATOMIC``, and so for its block alone (``NARROW``). Ticks number what all blocks do between barriers, one
+after the other, over all launches; so a record of an earlier tick is less.
 
 Where a pointer's cells are is one word: their address, to which the bits ``FRESH``, ``SHARED`` and ``READ``
 are added; 0 where nothing is to be noted of what the pointer points to.
@@ -22,11 +22,15 @@ TICK, SITE, THREAD, ATOMIC = 32, 12, 2, 2
 RELEASE = 1
 """Its bit: who sees what an atomic access wrote has seen all that came before it. In ``Entry.released``: more
 than one thread released something between these barriers."""
+NARROW = 1 << (TICK - 1)
+"""Its bit: an atomic access of global memory whose scope is its block."""
+FENCES = 3
+"""How many words a launch keeps of each thread (``Shadow.threads``)."""
 HOST = 1
 """The record of what the host wrote: of no tick."""
 ROUND = 40
 """From this bit on the number of a block has how often the grid has met."""
-SITES = 1 << (TICK - SITE)
+SITES = 1 << (TICK - 1 - SITE)
 """How many sites a module may have."""
 SAME = ((1 << 32) - 1) << TICK | ((1 << (SITE - THREAD)) - 1) << THREAD
 """The bits in which records of one thread agree, between two barriers."""
@@ -58,10 +62,11 @@ class Piece(ctypes.Structure):
 class Entry(ctypes.Structure):
     """What is known of a block: its first tick, its number, and the record of what it released last.
 
-    What it did before the tick ``met`` was released with that.
+    What it did before the tick ``met`` was released with that. Behind these two stand the same of what was
+    released to its own threads alone.
     """
 
-    _fields_ = [(name, ctypes.c_uint64) for name in ("first", "number", "released", "met")]
+    _fields_ = [(name, ctypes.c_uint64) for name in ("first", "number", "released", "met", "own", "own_met")]
 
 
 class Shadow(ctypes.Structure):
@@ -84,7 +89,8 @@ class Shadow(ctypes.Structure):
         ("fenced", ctypes.c_uint64),  # when one first came to a fence, or 0
         ("pieces", ctypes.c_uint64),  # the address of what is known of the process's memory
         ("count", ctypes.c_uint64),  # how many pieces
-        ("threads", ctypes.c_uint64),  # of each thread, when it last acquired something, and came to a fence
+        ("threads", ctypes.c_uint64),  # of each thread, when it last acquired something, came to a fence, and
+        # to one of its block
         ("began", ctypes.c_uint64),  # the first tick of all
         ("stride", ctypes.c_uint64),  # bytes between the cells of shared memory of blocks that meet
         ("gathered", ctypes.c_uint64),  # the cluster's number and how often it has met, and 1

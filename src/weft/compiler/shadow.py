@@ -13,14 +13,14 @@ Where the grid meets, all that came before is in order; where a cluster meets, w
 lanes of a warp wait for each other, these end stretches too, for the warp: two warps between two barriers of
 the block are in no order, whatever their stretches.
 
-Two accesses that are not in order, of which one writes and one is not atomic, are a data race. What is told
-is one on a GPU too; what is not told may be one:
+Two accesses that are not in order, of which one writes and one is not atomic, or is so for its block alone
+where the other is of another, are a data race. What is told is one on a GPU too; what is not told may be one:
 
 - Of reads a cell keeps two: the last, and one by another thread that was not in order with it, of another
   block if there was such. Where many read, a race with one of them is found, though not with each.
 - An atomic write that releases (by its order, or behind a fence) hands over what its thread did before, and
   its block before the last barrier: it ends a stretch of its thread's, where no warps wait. There is one such
-  record for a block, and an atomic read of any memory that was released acquires all that was released so
+  record for a block, one more of what scopes let its own threads alone see, and an atomic read of any memory that was released acquires all that was released so
   far, whatever its order. So what is missing in a program that hands over by several flags may go unnoticed,
   and so may a missing acquire; a missing release or barrier does not. In clusters, what one has acquired
   counts for all, and of whatever was released.
@@ -41,6 +41,8 @@ from weft.abi.shadow import (
     BOTH_WRITE,
     CELL,
     CELL_BYTES,
+    FENCES,
+    NARROW,
     RELEASE,
     ROUND,
     SAME,
@@ -80,9 +82,11 @@ _BEGAN, _GATHERED, _CLUSTER, _TURN, _SEEN = (
 )
 _LOW, _HIGH = (getattr(Piece, name).offset // WORD for name in ("low", "high"))
 _PIECE = ctypes.sizeof(Piece)
-_FIRST, _NUMBER, _RELEASED, _MET = (
-    getattr(Entry, name).offset // WORD for name in ("first", "number", "released", "met")
+_FIRST, _NUMBER, _WIDE, _OWN_ONES = (
+    getattr(Entry, name).offset // WORD for name in ("first", "number", "released", "own")
 )
+_RELEASED, _MET = range(2)
+"""From ``_WIDE`` and from ``_OWN_ONES`` on."""
 _ENTRY_BYTES = ctypes.sizeof(Entry)
 How = tuple[bool, bool, bool, str, bool]
 """An access: whether it reads, writes, is atomic; whose stretches there are beside those of blocks (``warps``
@@ -119,8 +123,9 @@ def enter(shadow: Pointer[UInt64], number: UInt64) -> UInt64:
         entry = Pointer.from_address(shadow[_ENTRY], UInt64)
         entry[_FIRST] = first
         entry[_NUMBER] = number & ((1 << ROUND) - 1)
-        entry[_RELEASED] = 0
-        entry[_MET] = 0
+        for place in unroll((_WIDE, _OWN_ONES)):
+            entry[place + _RELEASED] = 0
+            entry[place + _MET] = 0
         if logged < shadow[_ROOM]:
             shadow[_LOGGED] = logged + 1
     return shadow[_BLOCK]
@@ -179,7 +184,8 @@ def clash(
     warps = (other >= phase) & ((other ^ me) & whose != 0)
     blocks = (other < block) & ((other >= turn) | (other < cluster))
     apart = ((other ^ me) >> TICK == 0).select((other ^ me) & SAME != 0, blocks | warps)
-    return (other >= floor) & apart & (other & me & ATOMIC == 0)
+    narrow = ((other | me) & NARROW != 0) & (other < block)
+    return (other >= floor) & apart & (narrow | (other & me & ATOMIC == 0))
 
 
 @func
@@ -187,7 +193,19 @@ def fence(shadow: Pointer[UInt64], me: UInt64) -> None:
     """A thread has come to a fence: what it writes atomically from now on releases what was before."""
     if shadow[_FENCED] == 0:
         shadow[_FENCED] = tick_of(me)
-    Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me) + 1] = tick_of(me)
+    thread_words(shadow, me)[1] = tick_of(me)
+
+
+@func
+def fence_own(shadow: Pointer[UInt64], me: UInt64) -> None:
+    """A thread has come to a fence of its block alone."""
+    thread_words(shadow, me)[2] = tick_of(me)
+
+
+@func
+def thread_words(shadow: Pointer[UInt64], me: UInt64) -> Pointer[UInt64]:
+    """What is known of a record's thread: the ticks when it last acquired something, and met fences."""
+    return Pointer.from_address(shadow[_THREADS], UInt64) + FENCES * Int64(thread_of(me))
 
 
 @func
@@ -196,7 +214,7 @@ def acquire(shadow: Pointer[UInt64], me: UInt64) -> None:
     shadow[_SEEN] = 1
     if shadow[_ACQUIRED] == 0:
         shadow[_ACQUIRED] = tick_of(me)
-    Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] = tick_of(me)
+    thread_words(shadow, me)[0] = tick_of(me)
 
 
 @func
@@ -242,17 +260,20 @@ def thread_of(me: UInt64) -> UInt64:
 def releases(shadow: Pointer[UInt64], me: UInt64, *, of: Comptime[str]) -> Bool:
     """Whether an atomic write hands over what came before it: by its order, or since there was a fence.
 
-    It then does so for the block, of which one record is kept.
+    It then does so for the block, of which one record is kept, and one of what its own threads alone see.
     """
-    fenced = Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me) + 1] >= shadow[_BLOCK]
+    words, first = thread_words(shadow, me), shadow[_BLOCK]
     met = shadow[_PHASE] if of == "threads" else tick_of(me)
-    if not (fenced or me & RELEASE != 0 or 0 < shadow[_FENCED] < met):
+    wide = (words[1] >= first) | (me & RELEASE != 0)
+    own = (words[2] >= first) | (wide & (me & NARROW != 0))
+    wide = (wide | (0 < shadow[_FENCED] < met)) & (me & NARROW == 0)
+    if not (wide or own):
         return Bool(False)
-    entry = Pointer.from_address(shadow[_ENTRY], UInt64)
-    before = entry[_RELEASED]
-    several = (entry[_MET] == met) & ((before & RELEASE != 0) | ((before ^ me) & _OWN != 0))
-    entry[_MET] = met
-    entry[_RELEASED] = several.select(max(before, me) | RELEASE, me & ~UInt64(RELEASE))
+    kept = Pointer.from_address(shadow[_ENTRY], UInt64) + (_WIDE if wide else _OWN_ONES)
+    before = kept[_RELEASED]
+    several = (kept[_MET] == met) & ((before & RELEASE != 0) | ((before ^ me) & _OWN != 0))
+    kept[_MET] = met
+    kept[_RELEASED] = several.select(max(before, me) | RELEASE, me & ~UInt64(RELEASE))
     return Bool(True)
 
 
@@ -288,16 +309,23 @@ def is_own(shadow: Pointer[UInt64], other: UInt64) -> Bool:
 @func
 def handed(shadow: Pointer[UInt64], other: UInt64, me: UInt64, *, of: Comptime[str]) -> Bool:
     """Whether an access was released, and this thread has acquired, or before a barrier its block."""
-    own = Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] >= shadow[_BLOCK]
+    own = thread_words(shadow, me)[0] >= shadow[_BLOCK]
     if not (own or 0 < shadow[_ACQUIRED] < (shadow[_PHASE] if of == "threads" else tick_of(me))):
         return Bool(False)
     logged = logged_by(shadow, other)
     if logged == shadow[_ROOM]:
         return Bool(True)  # of one of the blocks that are too many nothing is known
     entry = entry_at(shadow, logged)
-    released = entry[_RELEASED]
+    here = (other >= shadow[_BLOCK]) & is_handed(entry + _OWN_ONES, other)
+    return here | is_handed(entry + _WIDE, other)
+
+
+@func
+def is_handed(kept: Pointer[UInt64], other: UInt64) -> Bool:
+    """Whether an access comes before what was released."""
+    released = kept[_RELEASED]
     same = (released & RELEASE != 0) | ((released ^ other) & _OWN == 0)
-    return (other < entry[_MET]) | ((other >> TICK <= released >> TICK) & same)
+    return (other < kept[_MET]) | ((other >> TICK <= released >> TICK) & same)
 
 
 @func
@@ -352,7 +380,7 @@ def noted(
 def is_fine(other: UInt64, me: UInt64, soon: UInt64, *, atomic: Comptime[bool]) -> Bool:
     """Whether a record is at once seen to be in order with this one, or atomic as it is."""
     fine = (other < soon) | ((other ^ me) & SAME == 0)
-    return fine | (other & ATOMIC != 0) if atomic else fine
+    return fine | ((other & (ATOMIC | NARROW) == ATOMIC) & (me & NARROW == 0)) if atomic else fine
 
 
 @func
@@ -472,6 +500,7 @@ _EVENTS: dict[str, Func[..., Any]] = {
     "phase": phase,
     "stretch": stretch,
     "fence": fence,
+    "fence_own": fence_own,
     "find": find,
     "give": give,
     "acquire": acquire,

@@ -203,11 +203,16 @@ def note_result(name: str, numbers: Sequence[Number], made: Number) -> None:
         b.computed(name, numbers[0].dtype, made.dtype, *values)
 
 
-def note_index(index: Any, extent: Any) -> None:
-    """Note which of how many something is taken, where that is to be checked; both are integers."""
+def note_index(index: Any, extent: Any, lanes: int = 1) -> None:
+    """Note which of how many something is taken, where that is to be checked; both are integers.
+
+    Of several ``lanes`` from an index on it is the last.
+    """
     b = maybe_current()
     if b is not None and b.exact:
         from weft.lang.number import number_class
 
         numbers = [number_class(DType.int64)(number) for number in (index, extent)]
+        if lanes > 1:
+            numbers[0] = numbers[0] + (lanes - 1)
         note_result("index", numbers, numbers[0])

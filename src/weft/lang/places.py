@@ -9,7 +9,7 @@ from weft.compiler.ir.types import I64
 from weft.diagnostics import INDEX, OBJECT, STORED, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith
-from weft.lang.elaboration import Elaboration, current
+from weft.lang.elaboration import Elaboration, current, note_index
 from weft.lang.elements import (
     ElementType,
     aligned,
@@ -206,6 +206,7 @@ class Place:
         known = known_index(index)
         if known is not None:
             return self._field(known * dtype.itemsize, dtype)
+        note_index(index, count)
         at = stepped(current(), self.address, index, dtype)
         return self._like(at, dtype, aligned(self.alignment, dtype.itemsize))
 

@@ -16,7 +16,7 @@ from weft.compiler.ir.core import Global, Value
 from weft.compiler.ir.types import I8, AddressSpace, pointer
 from weft.diagnostics import in_digits, refuse
 from weft.dtype import DType, as_dtype
-from weft.lang.elaboration import current
+from weft.lang.elaboration import current, note_index
 from weft.lang.elements import ElementType, element_type
 from weft.lang.enums import EnumValue, place_of
 from weft.lang.fold import has_lanes
@@ -51,9 +51,12 @@ class Entry(Place):
 
 
 class Rows(Entry):
-    """A table, or what some indices leave of one: as many dimensions as ``shape`` has."""
+    """A table, or what some indices leave of one: as many dimensions as ``shape`` has.
 
-    __slots__ = ("mark", "shape")
+    ``rows``: it has, or is, one of several, of which an index too large would lead into the next.
+    """
+
+    __slots__ = ("mark", "rows", "shape")
 
     def __init__(
         self, address: Value, dtype: DType, space: int, shape: tuple[int, ...], mark: object
@@ -61,6 +64,7 @@ class Rows(Entry):
         super().__init__(address, dtype, space, dtype.alignment)
         self.shape: tuple[int, ...] = shape
         self.mark: object = mark
+        self.rows: bool = len(shape) > 1
 
     def item(self, index: Any) -> Any:
         """A row, or in the last dimension the place of an element; of a literal its value."""
@@ -69,9 +73,13 @@ class Rows(Entry):
         if known is not None and -extent <= known < 0:
             index = known + extent
         check_index(index, 1, extent)
+        if known is None and self.rows:
+            note_index(index, extent)
         at = stepped(current(), self.address, index, self.dtype, math.prod(rest))
         if rest:
-            return Rows(at, self.dtype, self.space, tuple(rest), self.mark)
+            row = Rows(at, self.dtype, self.space, tuple(rest), self.mark)
+            row.rows = True
+            return row
         entry = Entry(at, self.dtype, self.space, self.alignment)
         if self.mark is None:
             return entry

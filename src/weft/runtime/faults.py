@@ -172,6 +172,8 @@ def _data_race(told: Told, site: FaultSite) -> Report:
             hint = "let all blocks wait between the two: `grid_sync()`"
         elif "clusters" in told.kernel.uses:
             hint = "let the cluster's blocks wait between the two: `cluster_sync()`; others have no order"
+        if "" not in (site.scope, other.site.scope):
+            hint = 'one is atomic for its own block alone: leave out `scope="block"`'
     where = f"{verb} it in {'another block' if there is None else f'block {there}'}, thread {other.thread}"
     place = Other(location_of(other.site), where, there, other.thread)
     return replace(of_access(told, site, message, at, (hint,)), other=place)

@@ -45,6 +45,7 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         shared_limit=227 * 1024,
         cluster_limit=16,
         family=family,
+        sync_scopes={"block": "block"},
         rare_convention="preserve_allcc" if family in ("x86", "aarch64") else "",
         aliases=aliases,
     )

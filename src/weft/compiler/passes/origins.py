@@ -30,6 +30,7 @@ VERBS: dict[str, Literal["reads", "writes", "updates"]] = {
     "llvm.cmpxchg": "updates",
 }
 _OWN = frozenset({"llvm.alloca", "llvm.mlir.addressof", "gpu.dynamic_shared_memory"})
+_GLOBAL = AddressSpace.GLOBAL
 _FINDING = frozenset({"llvm.inttoptr", "llvm.call", "func.call"})
 _GIVING = frozenset({"stack_allocation", "dynamic_shared_memory"})
 
@@ -259,7 +260,14 @@ def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSit
     pieces = (DType.int64,) * (5 if kind == "data-race" else 4)
     size = op.attrs.get("element", accessed(op))
     what = {"verb": VERBS[op.name], "name": origin.name, "size": size, "alignment": alignment_of(op)}
-    return site_at(kernel, op, kind, pieces, **what)
+    return site_at(kernel, op, kind, pieces, **what, scope=scope_of(op))
+
+
+def scope_of(op: Op) -> Literal["", "block", "device"]:
+    """Among whom an access is atomic, if it is."""
+    if "ordering" not in op.attrs and op.attrs.get("volatile") is not True:
+        return ""
+    return "block" if op.attrs.get("syncscope") == "block" and _space(op.operands[0]) == _GLOBAL else "device"
 
 
 def _space(pointer: Value) -> AddressSpace:

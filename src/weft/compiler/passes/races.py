@@ -16,6 +16,7 @@ from weft.abi.shadow import (
     CELL,
     CELL_BYTES,
     FRESH,
+    NARROW,
     READ,
     RELEASE,
     ROUND,
@@ -53,6 +54,7 @@ from weft.compiler.passes.origins import (
     granule_of,
     in_blocks,
     in_launches,
+    scope_of,
 )
 from weft.compiler.passes.stretches import Stretch
 from weft.compiler.passes.updates import updates
@@ -123,10 +125,6 @@ def finds(functions: Sequence[Function]) -> bool:
     return any(finds_memory(op) for f in functions for op in f.body.walk())
 
 
-def _is_atomic(op: Op) -> bool:
-    return "ordering" in op.attrs or op.attrs.get("volatile") is True
-
-
 def _space(op: Op) -> AddressSpace:
     kind = op.operands[0].type
     return kind.space if isinstance(kind, PointerType) else AddressSpace.GENERIC
@@ -157,7 +155,7 @@ class Races:
         self.first = self.launch = self.shadow
         """The first ticks of the block and of the launch."""
         ops = [op for f in reached for op in f.body.walk()]
-        self.mixed = any(op.name == "llvm.load" and _is_atomic(op) and in_blocks(_space(op)) for op in ops)
+        self.mixed = any(op.name == "llvm.load" and scope_of(op) and in_blocks(_space(op)) for op in ops)
         """Whether some read memory of blocks atomically."""
         self.passed: Value | None = None
         self.waited: Value | None = None
@@ -288,10 +286,13 @@ class Races:
             self.count(self.waited)
         elif _meets(op, "grid") or _meets(op, "cluster"):
             self.meet_all(grid=_meets(op, "grid"))
-        elif self.of == "threads" and VERBS.get(op.name, "reads") != "reads" and _is_atomic(op):
+        elif self.of == "threads" and VERBS.get(op.name, "reads") != "reads" and scope_of(op):
             self.count(self.waited)
         elif op.name == "llvm.fence":
-            self.call("weft.fence", self.b.arith("ori", self.now(), self.thread))
+            narrow = op.attrs["syncscope"] == "block"
+            self.call(
+                "weft.fence_own" if narrow else "weft.fence", self.b.arith("ori", self.now(), self.thread)
+            )
 
     def meet(self) -> None:
         """The thread has passed a barrier."""
@@ -417,8 +418,9 @@ class Races:
     def record(self, op: Op, site: int) -> tuple[Value, Value]:
         """The tick at hand, and the record of an access."""
         b, what, now = self.b, (site % SITES) << SITE, self.now()
-        if _is_atomic(op):
+        if scope_of(op):
             what |= ATOMIC | (RELEASE if op.attrs.get("ordering") in _RELEASING else 0)
+            what |= NARROW if scope_of(op) == "block" and not self.hidden else 0
         return now, b.arith("ori", now, b.arith("ori", self.thread, b.constant(what, I64)))
 
     def find_updates(self, parts: Sequence[Op | Stretch]) -> None:
@@ -452,7 +454,7 @@ class Races:
                 found = self.call(self.named(op, shared=shared), cells, at, me, *given)
                 assert found is not None
                 wrong = told("data-race", found)
-                if verb == "writes" and not _is_atomic(op):
+                if verb == "writes" and not scope_of(op):
                     wrong = self.unless_same(parts, found, wrong)
                 elif verb != "writes":
                     unset = b.compare("eq", found, b.constant(UNSET, I64))
@@ -468,7 +470,7 @@ class Races:
             return
         if space != AddressSpace.GLOBAL or (self.hidden and cells.owner is not None):
             where = self.among(SHARED, cells, noted(shared=True), noted(shared=False))
-        elif verb == "reads" and not _is_atomic(op):
+        elif verb == "reads" and not scope_of(op):
             where = self.among(READ, cells, self.kept(op, cells, at, me), noted(shared=False))
         else:
             where = noted(shared=False)
@@ -507,7 +509,7 @@ class Races:
             words.append("clusters")
         if shared and verb == "reads" and self.mixed:
             words.append("mixed")
-        how = f"atomic_{verb}" if _is_atomic(op) else verb
+        how = f"atomic_{verb}" if scope_of(op) else verb
         return ".".join(["weft", how, "shared" if shared else "global", *words])
 
     def unless_same(self, stores: Sequence[Op], found: Value, told: Region) -> Region:

@@ -28,6 +28,8 @@ def copied(to: Any, source: Any, *, asynchronous: bool = False) -> None:
         CompileError: the shapes differ, or are not static.
     """
     check_alike(to, source)
+    for tensor in (to, source):
+        tensor.note_use()
     _by_edges(to, source, asynchronous)
 
 

@@ -88,6 +88,7 @@ def update_all(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any
     Raises:
         CompileError: the operand is a tensor of a shape that does not go with that of ``to``.
     """
+    to.note_use()
     if not hasattr(operand, "layout"):
         known = _coordinates(to)
         if known is None:
@@ -95,6 +96,7 @@ def update_all(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any
         for at in known or ():
             _put(to, at, function, operand)
         return
+    operand.note_use()
     operand = _broadcast(to, operand)
     check_alike(to, operand)
     known = None if operand.masked else _coordinates(to)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from weft.diagnostics import refuse
 from weft.layout.algebra.coordinates import crd2idx
-from weft.layout.algebra.int_tuple import IntTuple, is_tuple
+from weft.layout.algebra.int_tuple import IntTuple, is_tuple, product
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import Scalar, ceildiv, is_static, most, mul, sub
 from weft.layout.tensor.access import Element, check_inside, coordinate, modes, refuse_rank
@@ -74,6 +74,17 @@ def sliced(
         first = left[0] or edge_of(None, part_of, element, 0)
         left[0] = Edge(_if(edge.limit, first.limit), first.step)
     return part_of, start, _of(origin), known(left), element
+
+
+def taken_by(layout: Layout, edges: Edges | None, parts: tuple[Any, ...]) -> list[tuple[Any, Scalar]]:
+    """The indices of run time that take modes away, each with its extent; not where edges say what exists."""
+    every = zip(expanded(layout, parts), modes(layout), edges or (None,) * layout.rank, strict=True)
+    found = [
+        (coordinate(part), product(extent))
+        for part, (extent, _), edge in every
+        if edge is None and not isinstance(part, (slice, tuple))
+    ]
+    return [(at, extent) for at, extent in found if not is_static(at)]
 
 
 def _if(limit: Any, then: Scalar) -> Scalar:

@@ -65,10 +65,12 @@ class Tiling(_Splitting[T]):
                 tiles = ceildiv(extent, size) if is_static(extent) else extent
                 steps.append(step if isinstance(step, Layout) else Layout(tiles, step))
             start = tensor.place_in(make_layout(*steps), position)
+            taken: list[tuple[Any, Any]] = []
             for mode, (size, given, step) in enumerate(zip(tiling.sizes, position, steps, strict=True)):
                 extent, whole = product(tiling.layout[mode].shape), not (tensor.edges and tensor.edges[mode])
                 if whole and fit(extent, size):
                     edges.append(None)
+                    taken += [(at, product(step.shape)) for at in [coordinate(given)] if not is_static(at)]
                     continue
                 place = coordinate(given)
                 place = crd2idx(place, step.shape) if is_tuple(place) else place
@@ -77,7 +79,9 @@ class Tiling(_Splitting[T]):
                     edge = edge.within(extent)  # more may exist behind this tensor, itself a part
                 edges.append(edge.moved(mul(place, size)))
             cut = (tiling.tile, known(edges)) if tensor.in_kernel else _cut(tiling.tile, edges)
-            return tensor.moved(*start, *cut, default=_default(default))
+            made = tensor.moved(*start, *cut, default=_default(default))
+            made.taken = (*made.taken, *taken)
+            return made
 
         return at
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, cast, overload
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch, array_hint, element_dtype
+from weft.lang.elaboration import note_index
 from weft.lang.generic import written
 from weft.lang.hints import kind_of
 from weft.lang.number import NumberLike, number_class, type_name
@@ -28,7 +29,7 @@ from weft.layout.tensor.host import array, check_storage, host_memory, text
 from weft.layout.tensor.loops import update_all
 from weft.layout.tensor.origin import Origin, part_of
 from weft.layout.tensor.parts import Parts
-from weft.layout.tensor.slice import is_slice, sliced
+from weft.layout.tensor.slice import is_slice, sliced, taken_by
 from weft.layout.tensor.spec import TensorSpec, run_time_leaves
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         "origin",
         "storage",
         "swizzled",
+        "taken",
     )
     if TYPE_CHECKING:  # a struct's field takes what a parameter takes
 
@@ -121,10 +123,12 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     """How a swizzle permutes offsets; ``layout`` says where elements would lie without it."""
     origin: Origin | None
     """In a kernel, which part of which other tensor it is, where indices have named it."""
+    taken: tuple[tuple[Any, Any], ...]
+    """Of a part: by which indices it was taken, of how many; who uses what lies outside is told of."""
 
     def __init__(self, storage: Any, layout: Layout | ComposedLayout, *, alignment: int = 0) -> None:
         self.element, self.edges, self.default, self._accepted = None, None, 0, None
-        self.swizzled, self.origin = None, None
+        self.swizzled, self.origin, self.taken = None, None, ()
         whole = layout
         if isinstance(layout, ComposedLayout):
             if not isinstance(storage, Pointer) and not is_static(layout.offset):
@@ -162,7 +166,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         made: LayoutTensor[T] = object.__new__(cls)
         made.edges, made.default, made.swizzled = edges, default, swizzled
         made.storage, made.layout, made.alignment, made.element = storage, layout, alignment, element
-        made._accepted, made.origin = None, None
+        made._accepted, made.origin, made.taken = None, None, ()
         return made
 
     def __eq__(self, other: object) -> Any:
@@ -363,6 +367,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         """Offset and alignment of a coordinate in ``layout``, from this tensor's first element."""
         host = self._pointer is None
         masked = self.edges is not None or layout is not self.layout  # a tile or a slice may be past the edge
+        if layout is self.layout:
+            self.note_use()
         return place(layout, tuple(index), self.alignment, self.dtype.itemsize, host=host, masked=masked)
 
     def moved(
@@ -384,7 +390,14 @@ class LayoutTensor(Elementwise[T], Parts[T]):
             else:
                 storage = self.ptr + offset
         default = self.default if default is None else default
-        return self.of(storage, layout, alignment, element or self.element, edges, default, swizzled)
+        made = self.of(storage, layout, alignment, element or self.element, edges, default, swizzled)
+        made.taken = self.taken
+        return made
+
+    def note_use(self) -> None:
+        """Note that elements of this part are used, where it is to be checked that it exists."""
+        for index, extent in self.taken:
+            note_index(index, extent)
 
     def access(
         self, index: Sequence[Any], offset: Any, element: Element | None, alignment: int
@@ -535,6 +548,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         offset, alignment = self.place_in(origin, start)
         made = self.moved(offset, alignment, kept, edges, element)
         made.origin = part_of(self, parts)
+        if self._pointer is not None:
+            made.taken = (*made.taken, *taken_by(self.layout, self.edges, parts))
         return made
 
     def _run(self, index: tuple[Any, ...], width: int, alignment: int) -> tuple[Any, Element | None, int]:
@@ -550,6 +565,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         at = coordinate(index[-1])
         if is_static(at) and is_static(last) and at + width > last:
             refuse("bounds", f"{width} elements from {at} on reach past the last mode, which has {last}")
+        if self._pointer is not None and self.edges is None and not is_static(at):
+            note_index(at, last, width)
         return offset, run_of(width, stride, alignment, self.rank), known
 
     def load(self, *index: NumberLike, width: int = 1, alignment: int = 0) -> T:

@@ -32,7 +32,7 @@ from weft.runtime.cpu.native import (
     externals,
     run_launch,
 )
-from weft.runtime.cpu.new_memory import add, forget, wrote
+from weft.runtime.cpu.new_memory import add, around, copied, forget, wrote
 from weft.runtime.cpu.queue import MOST_BYTES, Lane, busy_lanes, wait_for_lanes
 from weft.runtime.cpu.shared import provide
 from weft.runtime.driver import (
@@ -270,7 +270,9 @@ class CpuStream:
         """Queue a copy; from ordinary memory, take the source's bytes now."""
         lane, order, place = self._lane, self._order(), _caller()
         _, dst, src, nbytes, dst_owner, src_owner, _ = copy
-        wrote(dst, nbytes)
+        new = src_owner is None and around(src, src + nbytes) is not None
+        if not new:
+            wrote(dst, nbytes)
         taken: int | bytes = src
         if src_owner is not None:
             if lane.idle and order is None:
@@ -280,6 +282,8 @@ class CpuStream:
 
         def task(owner: object | None = dst_owner) -> None:
             ctypes.memmove(dst, taken, nbytes)
+            if new:
+                copied(dst, src, nbytes)
             if order is not None:
                 used = [Touched(dst, dst + nbytes, True)]
                 if src_owner is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 from array import array
 from typing import Any
@@ -38,6 +39,22 @@ class New:
             low, high = low // granule, -(-high // granule)
             _records(self._cells)[low:high] = memoryview(array("Q", [HOST]) * (high - low))
         return self._cells.address
+
+    def written(self) -> list[tuple[int, int]]:
+        """Which bytes somebody has written, from, to."""
+        if self._cells is None:
+            return list(self.wrote)
+        self.cells(self._granule)
+        if self.is_written():
+            return [(0, self.nbytes)]
+        found: list[tuple[int, int]] = []
+        begin = 0
+        for record, run in itertools.groupby(_records(self._cells), bool):
+            end = begin + sum(1 for _ in run) * self._granule
+            if record:
+                found.append((begin, end))
+            begin = end
+        return found
 
     def is_written(self) -> bool:
         """Whether somebody has written all of it."""
@@ -79,6 +96,19 @@ def wrote(address: int, nbytes: int) -> None:
             _known.pop(found.address, None)
         else:
             found.wrote.append((low, high))
+
+
+def copied(dst: int, src: int, nbytes: int) -> None:
+    """The host has copied this: what nobody has written of the source, nobody has of the copy."""
+    found = around(src, src + nbytes)
+    if found is None:
+        wrote(dst, nbytes)
+        return
+    begins = src - found.address
+    for low, high in found.written():
+        low, high = max(low - begins, 0), min(high - begins, nbytes)
+        if low < high:
+            wrote(dst + low, high - low)
 
 
 def around(low: int, high: int) -> New | None:

@@ -15,6 +15,7 @@ from weft.abi.cpu_launch import MOST_THREADS
 from weft.abi.shadow import (
     ADDRESS,
     CELL_BYTES,
+    FENCES,
     FRESH,
     READ,
     SITE,
@@ -87,7 +88,7 @@ class Noted:
         self._cells = Block(0)
         self._shared = Block(_SHARED_BYTES * CELL_BYTES)
         self._log = Block(ctypes.sizeof(Entry) * (_LOGGED + 1))
-        self._threads = Block(2 * WORD * MOST_THREADS)
+        self._threads = Block(FENCES * WORD * MOST_THREADS)
         self._last = 0
         self._pieces: Any = None
         self._spare: list[Block] = []
