@@ -20,10 +20,10 @@ where the other is of another, are a data race. What is told is one on a GPU too
   block if there was such. Where many read, a race with one of them is found, though not with each.
 - An atomic write that releases (by its order, or behind a fence) hands over what its thread did before, and
   its block before the last barrier: it ends a stretch of its thread's, where no warps wait. There is one such
-  record for a block, one more of what scopes let its own threads alone see, and an atomic read of any memory that was released acquires all that was released so
-  far, whatever its order. So what is missing in a program that hands over by several flags may go unnoticed,
-  and so may a missing acquire; a missing release or barrier does not. In clusters, what one has acquired
-  counts for all, and of whatever was released.
+  record for a block, another of what scopes let its own threads alone see, and an atomic read of any memory
+  that was released acquires all that was released so far, whatever its order. So what is missing in a
+  program that hands over by several flags may go unnoticed, and so may a missing acquire; a missing release
+  or barrier does not. In clusters, what one has acquired counts for all, and of whatever was released.
 - Two writes of the same value.
 - Where blocks wait for each other within an ``if`` or a loop, others run between what a block does there and
   around it: what its own threads did before is in order with what they do behind.

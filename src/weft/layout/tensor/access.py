@@ -76,9 +76,22 @@ class Element:
         return place if self.swizzled is None else self.swizzled(place)
 
 
-def run_of(lanes: int, stride: Any, alignment: int, rank: int) -> Element:
-    """``lanes`` elements with a distance of ``stride``, along the last of the tensor's modes."""
-    spread = Element.spread_of([1] * (rank - 1) + [lanes])
+def run_of(layout: Layout, first: Any, lanes: int, alignment: int, *, noted: bool) -> Element | None:
+    """``lanes`` elements along the last mode, from an index on; None for one.
+
+    ``noted``: it may be asked whether they are there.
+    """
+    last, stride = list(modes(layout))[-1]
+    if lanes == 1:
+        return None
+    if isinstance(last, tuple):
+        refuse("vectorize", f"the last mode of {layout} is nested", "load its elements one by one")
+    at = coordinate(first)
+    if is_static(at) and is_static(last) and at + lanes > last:
+        refuse("bounds", f"{lanes} elements from {at} on reach past the last mode, which has {last}")
+    if noted and not is_static(at):
+        note_index(at, last, lanes)
+    spread = Element.spread_of([1] * (layout.rank - 1) + [lanes])
     return Element(Layout(lanes, stride), alignment, spread)
 
 

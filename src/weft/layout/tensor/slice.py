@@ -76,7 +76,7 @@ def sliced(
     return part_of, start, _of(origin), known(left), element
 
 
-def taken_by(layout: Layout, edges: Edges | None, parts: tuple[Any, ...]) -> list[tuple[Any, Scalar]]:
+def taken_by(layout: Layout, edges: Edges | None, parts: tuple[Any, ...]) -> tuple[tuple[Any, Scalar], ...]:
     """The indices of run time that take modes away, each with its extent; not where edges say what exists."""
     every = zip(expanded(layout, parts), modes(layout), edges or (None,) * layout.rank, strict=True)
     found = [
@@ -84,7 +84,7 @@ def taken_by(layout: Layout, edges: Edges | None, parts: tuple[Any, ...]) -> lis
         for part, (extent, _), edge in every
         if edge is None and not isinstance(part, (slice, tuple))
     ]
-    return [(at, extent) for at, extent in found if not is_static(at)]
+    return tuple([(at, extent) for at, extent in found if not is_static(at)])
 
 
 def _if(limit: Any, then: Scalar) -> Scalar:

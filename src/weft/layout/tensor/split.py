@@ -80,7 +80,7 @@ class Tiling(_Splitting[T]):
                 edges.append(edge.moved(mul(place, size)))
             cut = (tiling.tile, known(edges)) if tensor.in_kernel else _cut(tiling.tile, edges)
             made = tensor.moved(*start, *cut, default=_default(default))
-            made.taken = (*made.taken, *taken)
+            made.taken += tuple(taken)
             return made
 
         return at

@@ -22,7 +22,7 @@ from weft.layout.algebra.int_tuple import map_leaves, product
 from weft.layout.algebra.layout import Layout, marked
 from weft.layout.algebra.swizzle import ComposedLayout, Swizzle
 from weft.layout.algebra.values import is_static
-from weft.layout.tensor.access import Element, Swizzled, coordinate, modes, permuted, place, run_of
+from weft.layout.tensor.access import Element, Swizzled, coordinate, permuted, place, run_of
 from weft.layout.tensor.edge import Edges, inside, read_inside, write_inside
 from weft.layout.tensor.elementwise import Elementwise
 from weft.layout.tensor.host import array, check_storage, host_memory, text
@@ -542,14 +542,11 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         return parts if len(parts) >= self.rank or any(p is ... for p in parts) else (*parts, ...)
 
     def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
-        kept, start, origin, edges, element = sliced(
-            self.layout, self.edges, self.element, parts, host=self._pointer is None
-        )
-        offset, alignment = self.place_in(origin, start)
-        made = self.moved(offset, alignment, kept, edges, element)
+        host = self._pointer is None
+        kept, start, origin, edges, element = sliced(self.layout, self.edges, self.element, parts, host=host)
+        made = self.moved(*self.place_in(origin, start), kept, edges, element)
         made.origin = part_of(self, parts)
-        if self._pointer is not None:
-            made.taken = (*made.taken, *taken_by(self.layout, self.edges, parts))
+        made.taken += taken_by(self.layout, self.edges, parts)
         return made
 
     def _run(self, index: tuple[Any, ...], width: int, alignment: int) -> tuple[Any, Element | None, int]:
@@ -557,17 +554,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         if self.element is not None:
             refuse("vectorize", "the tensor is vectorized: its elements are vectors", "index it: t[i, j]")
         offset, known = self.place_in(self.layout, index)
-        last, stride = list(modes(self.layout))[-1]
-        if width == 1:
-            return offset, None, known
-        if isinstance(last, tuple):
-            refuse("vectorize", f"the last mode of {self.layout} is nested", "load its elements one by one")
-        at = coordinate(index[-1])
-        if is_static(at) and is_static(last) and at + width > last:
-            refuse("bounds", f"{width} elements from {at} on reach past the last mode, which has {last}")
-        if self._pointer is not None and self.edges is None and not is_static(at):
-            note_index(at, last, width)
-        return offset, run_of(width, stride, alignment, self.rank), known
+        noted = self.in_kernel and self.edges is None
+        return offset, run_of(self.layout, index[-1], width, alignment, noted=noted), known
 
     def load(self, *index: NumberLike, width: int = 1, alignment: int = 0) -> T:
         """``width`` elements along the last mode, from the indices on, as ``SIMD[T, width]``.
