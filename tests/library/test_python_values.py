@@ -390,3 +390,29 @@ def test_a_dict_is_a_table_by_members(device: DeviceContext) -> None:
         device.enqueue_function(lengths, way, turned, out, grid_dim=1, block_dim=1)
         with out.map_to_host() as host:
             assert host[0] == LENGTHS[way] + 10.0 * LENGTHS[Way.STAY if turned else way]
+
+
+def kind(x: Any) -> int:
+    """What Python says of an element of an array."""
+    if isinstance(x, np.float32):
+        return 1
+    if isinstance(x, (np.float16, np.float64)):
+        return 2
+    if isinstance(x, np.uint8 | np.int64):
+        return 3
+    return 4 if isinstance(x, np.integer) else 5 if isinstance(x, np.bool_) else 6
+
+
+@func
+def kind_within(x: Any) -> Int:
+    match x:
+        case np.floating():
+            return kind(x) * 10
+        case _:
+            return kind(x)
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64", "int64", "int8", "uint8", "bool"])
+def test_numbers_are_what_elements_of_numpys_arrays_are(name: str) -> None:
+    x = np.ones(1, name)[0]
+    assert kind_within(x) == kind(x) * (10 if isinstance(x, np.floating) else 1)
