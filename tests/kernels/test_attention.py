@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
-from weft import BFloat16, Int, LaunchError
+from weft import BFloat16, DeviceError, Int, LaunchError
 from weft.compile import compile_info
 from weft.gpu.host import DeviceContext
 from weft.kernels import attention, decode_attention
@@ -169,6 +169,20 @@ def test_nothing_to_attend_to(device: DeviceContext) -> None:
     assert (found(out) == 0).all()
     assert (found(lse) == -np.inf).all()
     assert found(attention(*(placed(device, x) for x in (q[:, :, :0], q, q)))).shape == (1, 2, 0, 16)
+    np.testing.assert_array_equal(attention(q, none, none), np.zeros((1, 2, 3, 16)))
+    np.testing.assert_array_equal(decode_attention(q[:, :, 0], none, none), np.zeros((1, 2, 16)))
+
+
+def test_a_cache_that_is_not_as_told() -> None:
+    q, cache = np.ones((1, 1, 4), np.float32), np.ones((3, 1, 2, 4), np.float32)
+    unused = np.array([[2, 0, -1, 999]], np.int32)
+    out = decode_attention(q, cache, cache, lengths=np.array([4], np.int32), page_table=unused)
+    np.testing.assert_array_equal(out, np.ones((1, 1, 4)))
+    with pytest.raises(DeviceError, match="page_table names a page that is not there"):
+        decode_attention(q, cache, cache, lengths=np.array([5], np.int32), page_table=unused)
+    for length in (-1, 3):
+        with pytest.raises(DeviceError, match="a length is below 0, or more than there are keys"):
+            decode_attention(q, cache[:1], cache[:1], lengths=np.array([length], np.int32))
 
 
 @pytest.fixture

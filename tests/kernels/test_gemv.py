@@ -55,6 +55,10 @@ def test_numbers_that_are_none(device: DeviceContext) -> None:
     a = np.array([[1, np.inf, 2], [1, 2, 3], [np.nan, 0, 0]], np.float32)
     result = gemv(placed(device, a), placed(device, np.array([1, 0, 1], np.float32)))
     np.testing.assert_array_equal(found(result), [np.nan, 4, np.nan])
+    columns = np.full((64, 7), 1, np.float32, order="F")
+    columns[-1, -1] = np.inf  # the last column, behind which there is none to be read
+    result = gemv(placed(device, columns), placed(device, np.ones(7, np.float32)))
+    np.testing.assert_array_equal(found(result), [7] * 63 + [np.inf])
 
 
 @pytest.mark.parametrize("dtype", ["e", "f"])

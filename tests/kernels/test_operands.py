@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from placed_arrays import found, placed
 from weft import BFloat16, LaunchError, Tensor
 from weft.gpu.host import DeviceBuffer, DeviceContext
 from weft.interop import as_tensor
-from weft.kernels import softmax, sum, transpose
+from weft.kernels import matmul, softmax, sort_by_key, sum, transpose
 from weft.kernels.operands import merged
 from weft.layout import Layout, LayoutTensor
 
@@ -82,6 +83,33 @@ def test_results_that_cannot_be_written_are_refused() -> None:
         softmax(shared[1:], out=shared[:-1])
     with pytest.raises(LaunchError, match="out is memory that x has too"):
         transpose(shared, out=shared)
+
+
+def test_results_without_elements_may_be_given() -> None:
+    empty = np.zeros((3, 0), np.float32)  # whose strides NumPy makes 0
+    assert softmax(empty, out=empty) is empty
+
+
+def test_formats_that_numpy_has_not(device: DeviceContext) -> None:
+    a, b = np.full((1, 2), 0.25, np.float32), np.ones((2, 1), np.float32)
+    out = Tensor(BFloat16, (1, 1))
+    assert matmul(a, b, out, dtype=BFloat16) is out
+    assert out.numpy() == np.float32(0.5).view(np.uint32) >> 16
+    if "ml_dtypes" not in sys.modules:
+        with pytest.raises(LaunchError, match="NumPy has no bfloat16") as caught:
+            matmul(a, b, dtype=BFloat16)
+        assert "help: import ml_dtypes, which adds it; or pass out=" in str(caught.value)
+
+
+def test_ml_dtypes() -> None:
+    ml_dtypes: Any = pytest.importorskip("ml_dtypes")
+    one = np.ones((2, 1, 3, 4), ml_dtypes.float8_e4m3fn)
+    other = np.broadcast_to(np.full((2, 1, 4, 3), 0.5, ml_dtypes.float8_e5m2)[:, :, :, :1], (2, 1, 4, 1))
+    both = np.broadcast_to(one, (2, 2, 3, 4)), np.ascontiguousarray(other.transpose(1, 0, 2, 3))
+    for _ in range(12):  # by Python, and natively
+        np.testing.assert_array_equal(matmul(*both), np.full((2, 2, 3, 1), 2, np.float32))
+        keys, values = sort_by_key(np.array([2, 1]), np.array([0.5, 1], ml_dtypes.bfloat16))
+        assert (keys.tolist(), values.tolist(), values.dtype.name) == ([1, 2], [1, 0.5], "bfloat16")
 
 
 @pytest.mark.gpu

@@ -101,3 +101,18 @@ def test_what_cannot_be_reduced_is_refused() -> None:
         sum(np.zeros((3, 4)), 0, out=np.zeros(3))
     with pytest.raises(LaunchError, match="out is of Float32, not of Float64"):
         sum(np.zeros((3, 4)), 0, out=np.zeros(4, np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+@pytest.mark.parametrize("pair", [(sum, np.sum), (mean, np.mean), (prod, np.prod)])
+def test_nothing_is_reduced_in_every_type(
+    device: DeviceContext, pair: tuple[Reduction, Reduction], dtype: str
+) -> None:
+    ours, theirs = pair
+    x = np.zeros((3, 0), dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        right = theirs(x, axis=1)
+    result = found(ours(placed(device, x), 1))
+    np.testing.assert_array_equal(result, right)
+    assert result.dtype == right.dtype

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, arrays, found, placed
+from weft import BFloat16
 from weft.gpu.host import DeviceContext
 from weft.kernels import log_softmax, softmax
+from weft.layout import Layout
 
 CLOSE = {"e": 2e-3, "f": 2e-6}
 
@@ -56,3 +58,31 @@ def test_the_result_may_be_the_array_itself_or_another(device: DeviceContext) ->
     assert softmax(tensor, out=tensor) is tensor
     for result in (tensor, out):
         np.testing.assert_array_equal(found(result), [[0.5, 0.5], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("low", [-100.0, -1e6, -1e30, -3e38])
+def test_elements_beside_nothing_are_far_below_zero(device: DeviceContext, low: float) -> None:
+    row = np.full(600, -np.inf, np.float32)
+    row[[1, 2, 300]] = low
+    for x, axis in ((row[None], 1), (np.stack([row] * 40, 1), 0), (row[None, :3], 1)):
+        right = np.where(x == np.float32(low), 1.0 / (x == np.float32(low)).sum(axis, keepdims=True), 0.0)
+        np.testing.assert_allclose(found(softmax(placed(device, x), axis)), right, rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_great_numbers_of_16_bits(device: DeviceContext, axis: int) -> None:
+    greatest = 3.3895313892515355e38
+    for row in (
+        [-greatest] * 4,
+        [greatest, 1, greatest, -greatest],
+        [-1e10, -2e10, -1e10, -np.inf],
+        [1e38, 2, 3, 4],
+    ):
+        buffer = device.enqueue_create_buffer(BFloat16, 4)
+        with buffer.map_to_host() as host:
+            host[:] = row
+        layout = Layout.row_major(*((4, 1) if axis == 0 else (1, 4)))
+        result = softmax(buffer.tensor(layout), axis)
+        with result.storage.map_to_host() as host:
+            most = max(row)
+            assert [float(x) for x in host] == [(x == most) / row.count(most) for x in row]

@@ -14,6 +14,7 @@ import pytest
 from weft import Float32, Int, LaunchError, PerformanceWarning, Pointer, Tensor, kernel, struct
 from weft.foreign import dlpack
 from weft.foreign.arrays import HostArray
+from weft.foreign.exchange import has_interface
 from weft.foreign.read import reader_of
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -317,3 +318,14 @@ def test_weft_torch_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     with pytest.raises(LaunchError, match="needs PyTorch, which is not installed"):
         register_all().softmax
+
+
+def test_arrays_whose_data_is_no_buffer_are_launched_natively_no_further() -> None:
+    class Shorts(np.ndarray[Any, Any]):
+        @property
+        def data(self) -> Any:  # so do arrays of ml_dtypes.bfloat16
+            raise ValueError("cannot include dtype 'E' in a buffer")
+
+    memory: Any = np.zeros(3, np.float32)
+    read: Any = reader_of(memory)
+    assert not has_interface(memory.view(Shorts), read(memory))

@@ -65,8 +65,9 @@ def has_interface(value: object, array: ForeignArray) -> bool:
 
     So it is with CuPy's arrays. The interface tells the stream, but keeps no memory: the library must itself.
     """
-    device = getattr(getattr(value, "data", None), "device_id", None)
-    reads = hasattr(type(value), "__cuda_array_interface__") and isinstance(device, int)
+    if not hasattr(type(value), "__cuda_array_interface__"):
+        return False  # ``data`` of a NumPy array of bfloat16 raises
+    reads = isinstance(getattr(getattr(value, "data", None), "device_id", None), int)
     return reads and array.api is not None and array.stream is not None and not array.hold
 
 

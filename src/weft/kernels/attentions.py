@@ -131,7 +131,8 @@ def decode_attention(
         k: keys (batch, head, row, feature); with ``page_table``, (page, head, row of the page, feature). A
             cache that lies otherwise is given with its axes exchanged: any strides are taken.
         v: values, of ``k``'s shape.
-        lengths: how many keys each sequence has, Int32 (batch,); by default all.
+        lengths: how many keys each sequence has, Int32 (batch,); by default all. More than there are, and
+            pages that are not there, are told by an assertion.
         page_table: which page has rows ``n * rows of a page`` and following of a sequence, Int32 (batch, n).
         scale: of scores; by default ``1 / sqrt(features)``.
         out: where the result goes: of ``q``'s shape and type.

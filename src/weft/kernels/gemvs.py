@@ -100,12 +100,16 @@ def by_columns(
     part, end = thread_idx.x // span, least(block_idx.y * each + each, n)
     parts = stack_allocation(kind, span * warps * lanes, address_space=AddressSpace.SHARED)
     source, sums = a + least(row, m - lanes), kind.splat(lanes, 0)
-    for first in range(block_idx.y * each + part, end, warps * _AHEAD):
-        at = [least(first + k * warps, end - 1) for k in range(_AHEAD)]
+    begin, pace = block_idx.y * each, warps * _AHEAD
+    whole = begin + (end - begin) // pace * pace
+    for first in range(begin + part, whole, pace):
+        at = [first + k * warps for k in range(_AHEAD)]
         ours = [source.load(k * column_step, width=lanes, alignment=alignment, invariant=True) for k in at]
-        theirs = [(first + k * warps < end).select(x[i * x_step], 0).cast(kind) for k, i in enumerate(at)]
-        for one, other in zip(ours, theirs, strict=True):
-            sums = fma(one.cast(kind), kind.splat(lanes, other), sums)
+        for one, k in zip(ours, at, strict=True):
+            sums = fma(one.cast(kind), kind.splat(lanes, x[k * x_step].cast(kind)), sums)
+    for k in range(whole + part, end, warps):
+        one = source.load(k * column_step, width=lanes, alignment=alignment, invariant=True)
+        sums = fma(one.cast(kind), kind.splat(lanes, x[k * x_step].cast(kind)), sums)
     if warps > 1:
         parts.store(thread_idx.x * lanes, sums)
         barrier()

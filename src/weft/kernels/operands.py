@@ -132,7 +132,8 @@ class Operand:
 
     def tensor(self) -> LayoutTensor[Any]:
         """What a launch takes for a ``LayoutTensor``, whose extents and strides kernels learn at run time."""
-        return LayoutTensor[Any].of(self.array or self.memory, _dynamic(self.shape, self.strides), 1)
+        memory = self.memory if self.array is None else self.array  # which is falsy where it is empty
+        return LayoutTensor[Any].of(memory, _dynamic(self.shape, self.strides), 1)
 
     def refuse(self, found: str, hint: str, code: str = "argument-type") -> NoReturn:
         """Refuse what the caller gave.
@@ -302,7 +303,8 @@ class Operands:
             made.refuse(
                 "an array that is read-only", "pass an array that may be written to", "array-readonly"
             )
-        if any(stride == 0 and extent > 1 for stride, extent in zip(made.strides, made.shape, strict=True)):
+        lines = zip(made.strides, made.shape, strict=True)
+        if made.size and any(stride == 0 and extent > 1 for stride, extent in lines):
             made.refuse("an array in which elements lie at the same place", "pass a copy", "array-strides")
         for other in self.given.values():
             apart = made.ends <= other.address or other.ends <= made.address
@@ -424,8 +426,22 @@ def maker(first: Operand, shape: Shape, dtype: DType) -> Make:
     import numpy as np
 
     same = dtype is first.dtype and isinstance(like, np.ndarray)
-    kind = cast("Any", like).dtype if same else dtype.numpy
+    kind = cast("Any", like).dtype if same else _numpy_type(dtype)
     return lambda context: np.empty(shape, kind)
+
+
+def _numpy_type(dtype: DType) -> Any:
+    """NumPy's type, or for the floats that it has not itself that of ``ml_dtypes``, which registers them."""
+    import numpy as np
+
+    if dtype.in_numpy:
+        return dtype.numpy
+    try:
+        return np.dtype(dtype.name)
+    except TypeError:
+        message = f"NumPy has no {dtype.name}, and an array of that is to be made"
+        hint = "import ml_dtypes, which adds it; or pass out=, a weft.Tensor say"
+        raise LaunchError.here("argument-type", message, hint) from None
 
 
 def _torch_maker(torch: Any, like: Any, shape: Shape, kind: Any) -> Make:

@@ -83,4 +83,4 @@ def combined(
 @kernel
 def fill(out: Pointer[Any], out_steps: Any, out_step: Int, value: Any, extents: Any):
     """A result where there are no elements."""
-    begin(out, out_steps, block_idx.x, extents)[0] = value
+    store(begin(out, out_steps, block_idx.x, extents), 0, 1, value)

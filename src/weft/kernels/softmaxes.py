@@ -20,6 +20,8 @@ from weft.math import machine
 A = TypeVar("A")
 T = TypeVar("T")
 LOG2E = 1.4426950408889634
+HUGE = 2.0**17
+"""Above that floats of 16 bits lie 1024 apart and more."""
 
 
 @struct
@@ -70,7 +72,7 @@ class Softmax:
     @classmethod
     def writer(cls, all: Any, own: Any, n: Any, given: Any) -> Any:
         """Makes results of what a thread has kept, ``own`` of which is known, and ``all`` of the row."""
-        scale = cls.power(_finite(own.most) - all.most) / all.total
+        scale = cls.power(own.most - all.most) / all.total  # 0 of nothing but -inf
 
         def write(kept: Any, by: Any, plus: Any) -> Any:
             return kept * scale
@@ -98,18 +100,28 @@ class LogSoftmax(Softmax):
         return write
 
 
-class ShortSoftmax(Softmax):
-    """Of floats of 16 bits: ``most`` is times ``LOG2E`` here, which takes fewer instructions."""
+def _quarters(x: Any) -> Any:
+    """``2**(4 * x)``."""
+    return machine.exp2(4 * x)
 
-    power = staticmethod(machine.exp2)
+
+class ShortSoftmax(Softmax):
+    """Of floats of 16 bits: ``most`` is times ``LOG2E / 4`` here, which takes fewer instructions.
+
+    What that is rounded to is taken off all numbers alike. Of ``HUGE`` ones it would be a power without end;
+    but they lie so far apart that any factor makes a power of 0 of what is less than the greatest.
+    """
+
+    power = staticmethod(_quarters)
 
     @classmethod
     def of(cls, values: Any, there: Any, ats: Any) -> Any:
-        """As of longer ones; what ``most`` is rounded to is taken off all numbers alike."""
+        """As of longer ones."""
         values = masked(values, there, -math.inf)
-        most = by_pairs(math.max, values) * LOG2E
-        base = _finite(most)
-        powers = [cls.power(math.fma(value, LOG2E, -base)) for value in values]
+        top = by_pairs(math.max, values)
+        most, huge = top * (LOG2E / 4), math.abs(top) > HUGE
+        factor, base = huge.select(0.25, LOG2E), _finite(huge.select(top * 0.25, most * 4))
+        powers = [machine.exp2(math.fma(value, factor, -base)) for value in values]
         return Running(most, by_pairs(added, powers)), powers
 
 

@@ -8,7 +8,7 @@ and values are read: most rows of the products are empty.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from weft.gpu import (
     barrier,
@@ -23,7 +23,7 @@ from weft.gpu import (
 from weft.gpu.mbarrier import SharedMemBarrier
 from weft.gpu.pipeline import Pipeline
 from weft.kernels.flash.hopper import LINE, PIECE, ROWS, finish, masked, scored, valued, weighed
-from weft.kernels.flash.tiles import LOG2_E, NEVER, count_of
+from weft.kernels.flash.tiles import LOG2_E, NEVER, count_of, page_of
 from weft.lang import Comptime, func, kernel, unroll
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Float32, Int32, UInt32, UInt64
@@ -87,7 +87,7 @@ def decoding_hopper(
         cleared.init(128)
     head, batch = Int32(block_idx.y), Int32(block_idx.z) % Int32(q.dim(0))
     begin = Int32(block_idx.x) * part
-    end = lesser(Int32(count_of(lengths, batch, keys)), begin + part)
+    end = lesser(count_of(lengths, batch, keys).cast(Int32), begin + part)
     steps = lesser((part + (KEYS - 1)) // KEYS, (end - begin + (KEYS - 1)) // KEYS)
     fetch_queries(here_q, q, batch, head, width=width)
     barrier()
@@ -106,7 +106,7 @@ def decoding_hopper(
                     for piece in range(pieces):
                         row, at = first + piece * rows, batch
                         if isinstance(table, LayoutTensor):
-                            at = cast("LayoutTensor[Int32]", table)[batch, row // page]
+                            at = page_of(table, batch, row // page, k.tensor.dim(0))
                             row %= page
                         for c in unroll(range(chunks)):
                             place = c * (KEYS * LINE) + piece * (rows * LINE)

@@ -81,12 +81,22 @@ def put(numbers: tuple[Any, ...], at: int, value: Any) -> tuple[Any, ...]:
     return (*numbers[:at], value, *numbers[at + 1 :])
 
 
-def count_of(lengths: Any, batch: Any, most: Any) -> Any:
+@func
+def count_of(lengths: Any, batch: Any, most: Any) -> Int:
     """How many keys a sequence has: of a tensor of lengths, if there is one."""
-    if not isinstance(lengths, LayoutTensor):
-        return most
-    tensor = cast("LayoutTensor[Int32]", lengths)
-    return greater(lesser(Int(tensor[batch,]), most), Int(0))
+    count = Int(most)
+    if isinstance(lengths, LayoutTensor):
+        count = Int(cast("LayoutTensor[Int32]", lengths)[batch,])
+        assert 0 <= count <= most, "decode_attention: a length is below 0, or more than there are keys"
+    return greater(lesser(count, Int(most)), Int(0))
+
+
+@func
+def page_of(table: Any, batch: Any, number: Any, pages: Any) -> Int32:
+    """Which page of the cache a sequence's page is."""
+    page = cast("LayoutTensor[Int32]", table)[batch, number]
+    assert 0 <= page < pages, "decode_attention: page_table names a page that is not there"
+    return greater(lesser(page, Int32(pages) - 1), Int32(0))
 
 
 @func
@@ -111,8 +121,7 @@ def fetch(
         at, among = batch, first + row
         if among < end:
             if isinstance(table, LayoutTensor):
-                page = cast("LayoutTensor[Int32]", table)[batch, among // x.dim(2)]
-                at, among = page.cast(Int), among % x.dim(2)
+                at, among = Int(page_of(table, batch, among // x.dim(2), x.dim(0))), among % x.dim(2)
             for w in unroll(range(each)):
                 if d + w < x.dim(3):
                     held[w] = x[at, head, among, d + w]
