@@ -45,9 +45,9 @@ def test_elements_on_the_ends_of_parts(
 
 
 def test_ranges_without_extent_are_refused() -> None:
-    with pytest.raises(LaunchError, match="there are 3 bins from 1\\.0 to 1\\.0"):
+    with pytest.raises(LaunchError, match="range is from 1\\.0 to 1\\.0"):
         histogram(np.zeros(3), 3, (1, 1))
-    with pytest.raises(LaunchError, match="there are 3 bins from -1e\\+308 to 1e\\+308"):
+    with pytest.raises(LaunchError, match="range is from -1e\\+308 to 1e\\+308"):
         histogram(np.zeros(3), 3, (-1e308, 1e308))
     for ends in (None, (0, 1, 2), (0.0, np.inf), (np.nan, 1.0)):  # NumPy refuses the last three, too
         with pytest.raises(LaunchError, match="range= takes two finite numbers"):

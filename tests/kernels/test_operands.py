@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from placed_arrays import found, placed
-from weft import BFloat16, LaunchError, Tensor
+from weft import BFloat16, Float32, LaunchError, Tensor, kernels
 from weft.gpu.host import DeviceBuffer, DeviceContext
 from weft.interop import as_tensor
-from weft.kernels import matmul, softmax, sort_by_key, sum, transpose
+from weft.kernels import attention, histogram, matmul, softmax, sort_by_key, sum, topk, transpose
 from weft.kernels.operands import merged
 from weft.layout import Layout, LayoutTensor
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
+Q = np.ones((1, 1, 3, 4), np.float32)
 
 
 def test_the_result_is_of_the_arrays_kind(device: DeviceContext) -> None:
@@ -64,6 +65,41 @@ def test_arguments_that_are_no_arrays_are_refused() -> None:
         softmax(np.arange(3))
     with pytest.raises(LaunchError, match="axis is 1, and x has 1 axis\n"):
         softmax(X[0], 1)
+
+
+REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
+    ("take", (X, None), {}, "indices is a NoneType"),
+    ("matmul", (X, None), {}, "b is a NoneType"),
+    ("matmul", (X, X.T), {"alpha": "2"}, "alpha is '2'"),
+    ("layer_norm", (X,), {"eps": None}, "eps is None"),
+    ("rms_norm", (X,), {"eps": np.zeros(2)}, "eps is an ndarray"),
+    ("histogram", (X, True, (0, 1)), {}, "bins is True"),
+    ("histogram", (X, 0, (0, 1)), {}, "bins is 0"),
+    ("histogram", (X, 2, 5), {}, "range= takes two finite numbers, not 5"),
+    ("topk", (X, 1.0), {}, "k is 1.0"),
+    ("attention", (Q, Q, Q), {"diagonal": 2}, "diagonal is 2, and causal is False"),
+    ("attention", (Q, Q, Q), {"causal": True, "diagonal": 0.5}, "diagonal is 0.5"),
+    ("attention", (Q, Q, Q), {"scale": 1j}, "scale is a complex"),
+    ("grouped_matmul", (X, X[None].T, np.array([2])), {"epilogue": {}}, "epilogue is a dict"),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "named", "message"), REFUSED)
+def test_arguments_of_another_kind_are_refused_by_their_name(
+    name: str, args: tuple[Any, ...], named: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(LaunchError, match=f"{name}: {message}"):
+        getattr(kernels, name)(*args, **named)
+
+
+@pytest.mark.parametrize("half", [np.float32(0.5), np.array(0.5), Float32(0.5)])
+def test_numbers_may_be_numpys_and_wefts(half: Any) -> None:
+    np.testing.assert_array_equal(attention(Q, Q, Q, scale=half), attention(Q, Q, Q, scale=0.5))
+    np.testing.assert_array_equal(matmul(X, X.T, alpha=half), X @ X.T / 2)
+    one: Any = np.int64(1)
+    assert topk(X, one)[0].tolist() == [[2], [5]]
+    ends: Any = np.array([0, 8])
+    assert histogram(X, one, ends).tolist() == [6]
 
 
 def test_results_that_cannot_be_written_are_refused() -> None:

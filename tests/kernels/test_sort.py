@@ -82,7 +82,7 @@ def test_the_greatest_and_the_least(device: DeviceContext, largest: bool) -> Non
         order = np.take(places(x, axis, largest), range(k), axis)
         np.testing.assert_array_equal(found(where), order)
         np.testing.assert_array_equal(found(values), np.take_along_axis(x, order, axis))
-    with pytest.raises(LaunchError, match="topk: k is 31, and a row has 30 elements"):
+    with pytest.raises(LaunchError, match="topk: k is 31\\n"):
         topk(x, 31, 0)
 
 

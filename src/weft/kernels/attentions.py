@@ -14,11 +14,14 @@ from weft.dtype import as_dtype
 from weft.kernels.calls.planned import planned
 from weft.kernels.flash.plan import Attending
 from weft.kernels.operands import Operand, Operands, accumulator
+from weft.kernels.scalars import as_index, as_number
 from weft.lang.number import type_name
 
 A = TypeVar("A")
 _WIDEST = 256
 """Features of a head at most."""
+_FAR = 1 << 48
+"""More keys than there are."""
 
 
 @overload
@@ -84,7 +87,11 @@ def attention(
     op = Operands("attention", q=q, k=k, v=v)
     if len(op["q"].shape) != 4:
         op["q"].refuse(f"of shape {op['q'].shape}", "it has the axes batch, head, row, feature")
-    return _attended(op, out, scale, return_lse, diagonal if causal else None)
+    beyond = as_index("attention", "diagonal", diagonal, 4, -_FAR, _FAR)
+    if beyond and not causal:
+        message = f"attention: diagonal is {beyond}, and causal is {causal!r}, so all keys would be met"
+        raise LaunchError.here("argument-type", message, "write causal=True too", at=("diagonal", 4))
+    return _attended(op, out, scale, return_lse, beyond if causal else None)
 
 
 @overload
@@ -169,15 +176,15 @@ def decode_attention(
 def _attended(op: Operands, out: Any, scale: Any, with_lse: bool, diagonal: int | None = None) -> Any:
     q, k, v, lengths, table = op["q"], op["k"], op["v"], op.get("lengths"), op.get("page_table")
     _check(q, k, v, table is not None)
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    if not isinstance(scale, (int, float)) or not isfinite(scale):
+    scale = q.shape[-1] ** -0.5 if scale is None else as_number(op.operation, "scale", scale, 3)
+    if not isfinite(scale):
         message = f"{op.operation}: scale is {scale!r}"
         raise LaunchError.here("argument-type", message, "write a finite number", at=("scale", 3))
     target = op.result(q.shape, q.dtype, out)
     lse = op.result(q.shape[:-1], accumulator(q.dtype), None, name="lse")
     if target.size:
         queries, results, sums = [x.grouped(k.shape[1]) if len(q.shape) == 3 else x for x in (q, target, lse)]
-        Attending(op, queries, results, sums, k, v, lengths, table, float(scale), diagonal).launch()
+        Attending(op, queries, results, sums, k, v, lengths, table, scale, diagonal).launch()
     made = op.give(target)
     return (made, op.give(lse)) if with_lse else made
 

@@ -7,8 +7,9 @@ many bins they count in global memory. Only integers are added by atomics, whose
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite, isinf
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from weft.atomic import Atomic
 from weft.diagnostics import LaunchError
@@ -17,6 +18,7 @@ from weft.gpu import barrier, block_idx, grid_dim, thread_idx, warp_id
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import KINDS, Operands, end_of
+from weft.kernels.scalars import as_index, as_number
 from weft.lang import Comptime, Float64, Int, Int64, Pointer, UInt32, func, kernel, no_contraction, unroll
 from weft.math import floor
 from weft.math import max as most
@@ -28,6 +30,8 @@ THREADS, SHARED, COPIES = 1024, 8192, 8
 """A block's threads; how many numbers its shared memory has at most; how many copies of the bins at most."""
 CHUNK = 1 << 16
 """Elements that a task of a CPU counts."""
+_MOST = 1 << 31
+"""Bins."""
 
 
 @planned
@@ -56,11 +60,10 @@ def histogram(x: A, bins: int = 10, range: tuple[float, float] | None = None, *,
     """
     op = Operands("histogram", x=x)
     source = op["x"].of("number")
-    low, high = _ends(range)
-    if bins < 1 or not low < high or isinf(high - low):
-        message = f"histogram: there are {bins} bins from {low} to {high}"
-        hint = "ask for one bin at least, from less to more"
-        raise LaunchError.here("argument-type", message, hint, at=("bins", 1))
+    bins, (low, high) = as_index("histogram", "bins", bins, 1, 1, _MOST), _ends(range)
+    if not low < high or isinf(high - low):
+        message = f"histogram: range is from {low} to {high}"
+        raise LaunchError.here("argument-type", message, "write the less of both first", at=("range", 2))
     target = op.result((bins,), as_dtype("int64"), out)
     source = contiguous(op, source)
     counts = target if target.is_whole else op.scratch(bins, target.dtype)
@@ -73,8 +76,10 @@ def histogram(x: A, bins: int = 10, range: tuple[float, float] | None = None, *,
     return op.give(target)
 
 
-def _ends(given: tuple[float, float] | None) -> tuple[float, float]:
-    ends = () if given is None else tuple(map(float, given))
+def _ends(given: Any) -> tuple[float, float]:
+    ends: tuple[float, ...] = ()
+    if isinstance(given, Iterable):
+        ends = tuple([as_number("histogram", "range", end, 2) for end in cast("Iterable[Any]", given)])
     if len(ends) != 2 or not all(map(isfinite, ends)):
         message = f"histogram: range= takes two finite numbers, not {given!r}"
         hint = "write range=(low, high): the ends of what x holds are x.min() and x.max()"

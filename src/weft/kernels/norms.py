@@ -15,6 +15,7 @@ from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import added, by_pairs, masked, type_of
 from weft.kernels.rows import normalize
+from weft.kernels.scalars import as_number
 from weft.lang import Float64, struct
 
 A = TypeVar("A")
@@ -211,6 +212,6 @@ def _normed(
         total=sums,
         weight=weights,
         bias=biases,
-        given=Float64(eps),
+        given=Float64(as_number(name, "eps", eps, 4)),
     )
     return op.give(target)

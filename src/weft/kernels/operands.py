@@ -260,7 +260,7 @@ class Operands:
         """Whether the caller may look at the result as soon as the call returns."""
 
     def __getitem__(self, name: str) -> Operand:
-        return self.given[name]
+        return self.given.get(name) or Operand(self.operation, name, None)  # which is refused
 
     def get(self, name: str) -> Operand | None:
         """An operand that may be left out."""

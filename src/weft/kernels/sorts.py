@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from weft.algorithm.onesweep import sort_rows
-from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands, row_major
+from weft.kernels.scalars import as_index
 from weft.kernels.selection import LONG, SHARE, select_rows
 
 A = TypeVar("A")
@@ -119,9 +119,7 @@ def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
     source = op["x"].of("number or bool")
     along = op.axis(axis)
     n = source.shape[along]
-    if type(k) is not int or not 0 <= k <= n:
-        message = f"topk: k is {k!r}, and a row has {n} elements"
-        raise LaunchError.here("argument-type", message, f"write an int up to {n}", at=("k", 1))
+    k, largest = as_index("topk", "k", k, 1, 0, n), bool(largest)
     shape = tuple(k if number == along else extent for number, extent in enumerate(source.shape))
     values, places = [op.result(shape, dtype) for dtype in (source.dtype, DType.int64)]
     if values.size and n >= LONG and k * SHARE <= n:

@@ -13,6 +13,7 @@ from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands, Shape, row_major
 from weft.kernels.products import routes
 from weft.kernels.products.problem import Ends, Problem, as_side, summed, turned
+from weft.kernels.scalars import as_number
 from weft.lang.number import type_name
 
 A = TypeVar("A")
@@ -71,9 +72,8 @@ def matmul(
     """
     op = Operands("matmul", a=a, b=b, bias=bias, scale_a=scale_a, scale_b=scale_b)
     left, right = (x if x.dtype.is_float else x.of("number") for x in (op["a"], op["b"]))
-    if epilogue is not None and not callable(epilogue):
-        message = f"matmul: epilogue is {a_(type(epilogue).__name__)}"
-        raise LaunchError.here("argument-type", message, "pass a function", at=("epilogue", 2))
+    alpha = as_number("matmul", "alpha", alpha, 6)
+    check_epilogue("matmul", epilogue)
     kind = result_type(left, right, dtype)
     rank = len(left.shape) > 1, len(right.shape) > 1
     as_matrix(left, 0)
@@ -103,6 +103,13 @@ def matmul(
         if into.address != target.address:
             copy(op, into.seen(target.shape, row_major(target.shape)), target)
     return op.give(target)
+
+
+def check_epilogue(operation: str, epilogue: Any) -> None:
+    """Refuse what is no function."""
+    if epilogue is not None and not callable(epilogue):
+        message = f"{operation}: epilogue is {a_(type(epilogue).__name__)}"
+        raise LaunchError.here("argument-type", message, "pass a function", at=("epilogue", 2))
 
 
 def as_matrix(x: Operand, axis: int) -> None:

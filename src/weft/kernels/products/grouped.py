@@ -10,7 +10,7 @@ from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous
 from weft.kernels.operands import Operands
 from weft.kernels.products import routes
-from weft.kernels.products.call import result_type
+from weft.kernels.products.call import check_epilogue, result_type
 from weft.kernels.products.groups import listed
 from weft.kernels.products.problem import Ends, Problem, turned
 
@@ -56,6 +56,7 @@ def grouped_matmul(
     """
     op = Operands("grouped_matmul", a=a, b=b, ends=ends)
     left, right, stops = op["a"], op["b"], op["ends"].of("integer")
+    check_epilogue("grouped_matmul", epilogue)
     kind = result_type(left, right, dtype)
     if len(left.shape) != 2 or len(right.shape) != 3 or right.shape[1] != left.shape[1]:
         right.refuse(f"of shape {right.shape}, and a of {left.shape}", "pass (rows, k) and (groups, k, n)")
