@@ -42,6 +42,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from weft import algorithm as algorithm
+    from weft import atomic as atomic
+    from weft import benchmark as benchmark
+    from weft import bit as bit
+    from weft import compile as compile
+    from weft import complex as complex
+    from weft import config as config
+    from weft import diagnostics as diagnostics
+    from weft import dtype as dtype
+    from weft import ffi as ffi
+    from weft import gpu as gpu
+    from weft import interop as interop
+    from weft import kernels as kernels
+    from weft import lang as lang
+    from weft import layout as layout
+    from weft import linalg as linalg
+    from weft import math as math
+    from weft import memory as memory
+    from weft import numerics as numerics
+    from weft import random as random
+    from weft import sys as sys
+    from weft import tensor as tensor
+    from weft import testing as testing
+    from weft import tile as tile
+    from weft import torch as torch
+    from weft import tuning as tuning
     from weft.build.ahead import precompile
     from weft.compiler.source.definition import Definition
     from weft.sys import has_accelerator

@@ -15,7 +15,7 @@ from weft.lang.c_structs import c_struct
 from weft.lang.external import external_call, function_pointer
 
 if TYPE_CHECKING:
-    from weft.lang.memory_types import FunctionPointer  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang.memory_types import FunctionPointer
 else:
     from weft.lang.external import FunctionPointer
 

@@ -38,7 +38,7 @@ from weft.lang.python_number import python_number
 from weft.layout import ComposedLayout, Layout, LayoutTensor
 
 if TYPE_CHECKING:
-    from weft.lang.memory_types import SoA  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang.memory_types import SoA
 else:
     from weft.lang.soa import SoA
 

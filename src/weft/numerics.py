@@ -15,17 +15,16 @@ Example:
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import Any
 
 from weft.abi.formats import limits, wrap
 from weft.diagnostics import refuse
 from weft.diagnostics.modules import present
 from weft.dtype import DType
-from weft.lang.number import Number, number_class
+from weft.lang.generic import K
+from weft.lang.number import number_class
 
 __all__ = ["epsilon", "inf", "max_finite", "max_or_inf", "min_finite", "min_or_neg_inf", "nan"]
-
-T = TypeVar("T", bound=Number)
 
 
 def _format(name: str, kind: Any, *, float_only: bool = False) -> DType:
@@ -48,7 +47,7 @@ def _has_infinity(d: DType) -> bool:
     return d.is_float and math.isinf(wrap(d, math.inf))
 
 
-def max_finite(kind: type[T] | DType) -> T:
+def max_finite(kind: type[K] | DType) -> K:
     """The greatest finite number of a type.
 
     Raises:
@@ -57,7 +56,7 @@ def max_finite(kind: type[T] | DType) -> T:
     return _number(kind, limits(_format("max_finite", kind))[1])
 
 
-def min_finite(kind: type[T] | DType) -> T:
+def min_finite(kind: type[K] | DType) -> K:
     """The least finite number of a type; of floats, the negative of the greatest.
 
     Raises:
@@ -66,7 +65,7 @@ def min_finite(kind: type[T] | DType) -> T:
     return _number(kind, limits(_format("min_finite", kind))[0])
 
 
-def max_or_inf(kind: type[T] | DType) -> T:
+def max_or_inf(kind: type[K] | DType) -> K:
     """The greatest number of a type, infinity if it has one: where a search for the least begins.
 
     Raises:
@@ -76,7 +75,7 @@ def max_or_inf(kind: type[T] | DType) -> T:
     return _number(kind, math.inf if _has_infinity(d) else limits(d)[1])
 
 
-def min_or_neg_inf(kind: type[T] | DType) -> T:
+def min_or_neg_inf(kind: type[K] | DType) -> K:
     """The least number of a type, minus infinity if it has one: where a search for the greatest begins.
 
     Raises:
@@ -86,7 +85,7 @@ def min_or_neg_inf(kind: type[T] | DType) -> T:
     return _number(kind, -math.inf if _has_infinity(d) else limits(d)[0])
 
 
-def inf(kind: type[T] | DType) -> T:
+def inf(kind: type[K] | DType) -> K:
     """Infinity of a type of floats.
 
     Raises:
@@ -98,7 +97,7 @@ def inf(kind: type[T] | DType) -> T:
     return _number(kind, math.inf)
 
 
-def nan(kind: type[T] | DType) -> T:
+def nan(kind: type[K] | DType) -> K:
     """What is not a number, of a type of floats.
 
     Raises:
@@ -108,7 +107,7 @@ def nan(kind: type[T] | DType) -> T:
     return _number(kind, math.nan)
 
 
-def epsilon(kind: type[T] | DType) -> T:
+def epsilon(kind: type[K] | DType) -> K:
     """The distance from 1 to the next greater number of a type of floats, as NumPy's ``finfo.eps``.
 
     Raises:

@@ -377,7 +377,8 @@ def test_loops_that_python_calls() -> None:
     parallelize(square, 10, 2)
     elementwise(square, 10)
     x[3] = 30.0
-    elementwise(square, (np.int64(10),))  # pyright: ignore[reportArgumentType]
+    shape: Any = (np.int64(10),)
+    elementwise(square, shape)
     assert y[3] == 900.0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from weft.algorithm import kernels
 from weft.algorithm.places import RunsOn, as_count, as_shape
@@ -18,8 +18,30 @@ if TYPE_CHECKING:
 __all__ = ["elementwise", "map", "parallelize", "tile", "vectorize"]
 
 
+@overload
+def elementwise(func: Callable[[Int], object], shape: int, context: DeviceContext | None = None) -> None: ...
+@overload
 def elementwise(
-    func: Callable[..., None],
+    func: Callable[[Int, Int], object], shape: tuple[int, int], context: DeviceContext | None = None
+) -> None: ...
+@overload
+def elementwise(
+    func: Callable[[Int, Int, Int], object], shape: tuple[int, int, int], context: DeviceContext | None = None
+) -> None: ...
+@overload
+def elementwise(
+    func: Callable[..., object],
+    shape: int | tuple[int, ...],
+    context: DeviceContext | None = None,
+    *,
+    simd_width: int,
+) -> None: ...
+@overload
+def elementwise(
+    func: Callable[..., object], shape: tuple[int, ...], context: DeviceContext | None = None
+) -> None: ...
+def elementwise(
+    func: Callable[..., object],
     shape: int | tuple[int, ...],
     context: DeviceContext | None = None,
     *,

@@ -18,7 +18,7 @@ _RESULT = "the function's result is"
 
 
 @kernel
-def elementwise(func: Callable[..., None], extents: Any, *, simd_width: Comptime[Any]):
+def elementwise(func: Callable[..., object], extents: Any, *, simd_width: Comptime[Any]):
     """A function for each index of a range whose last extent counts stretches of ``simd_width``."""
     rank = len(extents)
     check_parameters(func, rank, "elementwise", "an index for each extent of shape")
@@ -32,7 +32,7 @@ def elementwise(func: Callable[..., None], extents: Any, *, simd_width: Comptime
 
 
 @func
-def _stretch(func: Callable[..., None], lead: Any, first: Int, width: Any, end: Int):
+def _stretch(func: Callable[..., object], lead: Any, first: Int, width: Any, end: Int):
     if first + width <= end:
         func(*lead, first, width=width)
     else:

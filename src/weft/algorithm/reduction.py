@@ -10,6 +10,7 @@ from weft.algorithm.elements import flat, is_aligned, kind_of, size_of
 from weft.algorithm.places import RunsOn, as_count
 from weft.diagnostics import LaunchError
 from weft.dtype import DType, as_dtype
+from weft.lang import Int
 from weft.lang.above import above
 from weft.lang.accept import Mismatch, accept_as, literal_type
 from weft.lang.generic import written
@@ -68,7 +69,7 @@ def reduce(
 
 
 def map_reduce(
-    generator: Callable[[Any], Any],
+    generator: Callable[[Int], Any],
     func: Callable[[Any, Any], Any],
     size: int,
     init: Any,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from weft.algorithm.elements import Memory, at, check_parameters, flat, kind_of, put, size_of
 from weft.algorithm.places import RunsOn
@@ -21,14 +21,42 @@ from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from weft.gpu.host import DeviceContext
+    from weft.runtime.buffers import Buffer
 
 __all__ = ["sort"]
 
 A = TypeVar("A")
+N = TypeVar("N", bound="np.number[Any] | np.bool")
 _NO_ORDER = vars(object)["__lt__"]
 
 
+@overload
+def sort(
+    src: Buffer[A],
+    less: Callable[[A, A], Any] | None = None,
+    *,
+    key: Callable[[A], Any] | None = None,
+    context: DeviceContext | None = None,
+) -> None: ...
+@overload
+def sort(
+    src: np.ndarray[Any, np.dtype[N]],
+    less: Callable[[N, N], Any] | None = None,
+    *,
+    key: Callable[[N], Any] | None = None,
+    context: DeviceContext | None = None,
+) -> None: ...
+@overload
+def sort(
+    src: Any,
+    less: Callable[[Any, Any], Any] | None = None,
+    *,
+    key: Callable[[Any], Any] | None = None,
+    context: DeviceContext | None = None,
+) -> None: ...
 def sort(
     src: Any,
     less: Callable[[Any, Any], Any] | None = None,

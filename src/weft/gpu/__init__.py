@@ -17,6 +17,8 @@ Example:
     HostBuffer([0, 1, 2, 10, 11, 12])
 """
 
+from typing import TYPE_CHECKING
+
 from weft.diagnostics.modules import present
 from weft.gpu.cluster import (
     block_id_in_cluster,
@@ -34,6 +36,22 @@ from weft.gpu.grid_controls import launch_dependent_grids, wait_on_dependent_gri
 from weft.gpu.indices import block_dim, block_idx, global_idx, grid_dim, launch_bounds, thread_idx
 from weft.gpu.lanes import lane_id, warp_id
 from weft.gpu.sync import barrier
+
+if TYPE_CHECKING:
+    from weft.gpu import block as block
+    from weft.gpu import bulk as bulk
+    from weft.gpu import cluster as cluster
+    from weft.gpu import cooperative as cooperative
+    from weft.gpu import grid_controls as grid_controls
+    from weft.gpu import host as host
+    from weft.gpu import mbarrier as mbarrier
+    from weft.gpu import memory as memory
+    from weft.gpu import mma as mma
+    from weft.gpu import pipeline as pipeline
+    from weft.gpu import semaphore as semaphore
+    from weft.gpu import sync as sync
+    from weft.gpu import warp as warp
+    from weft.gpu import wgmma as wgmma
 
 __all__ = [
     "barrier",

@@ -20,7 +20,7 @@ from weft.lang.scalars import *
 from weft.lang.structs import struct
 
 if TYPE_CHECKING:
-    from weft.lang.memory_types import Pointer  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang.memory_types import Pointer
 else:
     from weft.lang.pointer import Pointer
 

@@ -141,7 +141,7 @@ class Kernel(Compiled, Launchable[P]):
         return made
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Refused: a kernel is launched, not called."""
+        """A kernel is launched, by ``ctx.enqueue_function(kernel, ...)``; a call is refused."""
         name = self.__name__
         refuse(
             "kernel-call",

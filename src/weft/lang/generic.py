@@ -6,12 +6,20 @@ import functools
 import sys
 from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
 
 from weft.compiler.source.quoted import text_of, unquoted
 from weft.diagnostics import refuse, undefined
 from weft.dtype import DType, as_dtype, dtype_elsewhere
 from weft.lang.number import Number, number_class
+
+if TYPE_CHECKING:  # before Python 3.13 a variable has no default
+    from typing_extensions import TypeVar as _TypeVar
+
+    K = _TypeVar("K", bound=Number, default=Any)
+else:
+    K = TypeVar("K", bound=Number)
+"""A kind of number, where a parameter is ``type[K] | DType``: of a DType checkers do not know it."""
 
 
 def written(dtype: DType) -> Any:

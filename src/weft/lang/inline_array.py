@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast, overload
 
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
@@ -23,13 +23,26 @@ from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
 from weft.lang.structs import converted, replace_field
 
 if TYPE_CHECKING:
-    from weft.lang.memory_types import Arrays  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang.memory_types import Arrays
+
+    T = TypeVar("T")
+
+    class _OfItems(type):  # a number in brackets is no type: annotations say nothing of the elements
+        @overload
+        def __getitem__(cls, item: tuple[type[T], Any]) -> type[_Typed.InlineArray[T]]: ...
+        @overload
+        def __getitem__(cls, item: Any) -> Any: ...
+        def __getitem__(cls, item: Any) -> Any: ...
+
+    class _Base(metaclass=_OfItems): ...
+else:
+    _Base = object
 
 MOST_ITEMS = 1024
 """More would be as many loads and stores, written out, where such a value is copied."""
 
 
-class InlineArray:
+class InlineArray(_Base):
     """``InlineArray[T, n]``: ``n`` elements of ``T`` in a row, as C has ``T name[n]`` in a struct.
 
     ``T`` is a number, a SIMD value, a pointer, a struct, or another such array. In memory an element is read
@@ -250,6 +263,17 @@ class InlineArray:
 
 
 tell_of_methods(InlineArray)
+
+if TYPE_CHECKING:
+    _Array = InlineArray
+    _Item = T | _Array | list[Any] | tuple[Any, ...]
+
+    class _Typed:
+        class InlineArray(_Array, Generic[T]):  # made by a call, whose brackets are no annotation
+            def __init__(self, *items: _Item[T], fill: _Item[T] | None = None) -> None: ...
+            def __iter__(self) -> Iterator[T]: ...
+            def __getitem__(self, index: NumberLike) -> T: ...
+            def __setitem__(self, index: NumberLike, value: _Item[T]) -> None: ...
 
 
 def _inside(index: int, count: int) -> int:

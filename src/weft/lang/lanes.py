@@ -13,7 +13,17 @@ from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration, current
 from weft.lang.fold import fold_function, has_lanes, selected
-from weft.lang.number import CLASSES, Number, constant, number_class, to_type, unify, value_of
+from weft.lang.generic import K
+from weft.lang.number import (
+    CLASSES,
+    Number,
+    NumberLike,
+    constant,
+    number_class,
+    to_type,
+    unify,
+    value_of,
+)
 from weft.lang.python_number import python_number
 from weft.lang.weak import assumed_type
 
@@ -222,7 +232,7 @@ def vector_of(b: Elaboration, lanes: Sequence[Value], kind: Type) -> Value:
     return out
 
 
-def iota(cls: type[Any] | DType, lanes: int, start: Any = 0, step: Any = 1) -> Any:
+def iota(cls: type[K] | DType, lanes: int, start: NumberLike = 0, step: NumberLike = 1) -> K:
     """``start, start + step, ...`` in the lanes of a SIMD value.
 
     Args:
@@ -239,9 +249,9 @@ def iota(cls: type[Any] | DType, lanes: int, start: Any = 0, step: Any = 1) -> A
         >>> sum_of_four(1)  # 1 + 11 + 21 + 31
         64
     """
-    cls = number_class(cls) if isinstance(cls, DType) else cls
-    whole = wide(cls, lanes)
-    counted = whole(tuple([wrap(cls.dtype, lane) for lane in range(lanes)]) if lanes > 1 else 0)
+    kind: Any = number_class(cls) if isinstance(cls, DType) else cls
+    whole: Any = wide(kind, lanes)
+    counted = whole(tuple([wrap(kind.dtype, lane) for lane in range(lanes)]) if lanes > 1 else 0)
     if not isinstance(step, int) or step != 1:
         counted = counted * step
     return counted if not isinstance(start, Number) and start == 0 else counted + start

@@ -19,7 +19,7 @@ from weft.lang.places import Place, check_index, index_value, stepped
 from weft.lang.spec import PointerSpec, Spec
 
 if TYPE_CHECKING:
-    from weft.lang import memory_types  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang import memory_types
     from weft.lang.scalars import Bool, Int
 
 __all__ = ["AddressSpace", "Pointer", "pointer_at"]

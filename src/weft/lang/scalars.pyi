@@ -239,4 +239,9 @@ UInt64 = UInt
 
 T = TypeVar("T")
 SIMD = Annotated
+"""``SIMD[Float32, 4]``: a value of four lanes; ``SIMD[Float32, ...]`` of any number of them.
+
+Type checkers read it as ``Float32``, whose operations it shares, and know no call of it: they take
+``Float32.simd(1, 2, 3, 4)`` and ``Float32.splat(4, 0.0)``.
+"""
 Scalar = Annotated[T, "scalar"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from weft.abi.artifact import Artifact, LoadedCode
 from weft.abi.checks import Checks
@@ -72,7 +72,7 @@ def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -
     return load_object(code, entries, symbols)
 
 
-class CompiledKernel(Here, Launchable[...]):
+class CompiledKernel(Here, Launchable[P]):
     """A kernel made ready for one context by ``DeviceContext.compile_function``.
 
     Launch it with ``ctx.enqueue_function``; where its parameter types are not all known from their
@@ -81,7 +81,7 @@ class CompiledKernel(Here, Launchable[...]):
 
     instead = "send the kernel itself, `compiled.kernel`, and compile it there"
 
-    def __init__(self, context: DeviceContext, kernel: Kernel[...]) -> None:
+    def __init__(self, context: DeviceContext, kernel: Kernel[P]) -> None:
         self.context = context
         self.kernel = kernel
 
@@ -188,6 +188,17 @@ class DeviceContext(MakesTiles, BaseContext):
         found = copy_arrays(self, queue, dst, src) if is_array(dst) or is_array(src) else None
         return found or super()._ends(queue, dst, src)
 
+    @overload
+    def compile_function(
+        self,
+        kernel: Kernel[P],
+        *,
+        opt_level: int | None = None,
+        dump_asm: Dump = False,
+        dump_llvm: Dump = False,
+    ) -> CompiledKernel[P]: ...
+
+    @overload
     def compile_function(
         self,
         kernel: Kernel[...],
@@ -196,7 +207,17 @@ class DeviceContext(MakesTiles, BaseContext):
         dump_asm: Dump = False,
         dump_llvm: Dump = False,
         **comptime: Any,
-    ) -> CompiledKernel:
+    ) -> CompiledKernel[...]: ...
+
+    def compile_function(
+        self,
+        kernel: Kernel[P],
+        *,
+        opt_level: int | None = None,
+        dump_asm: Dump = False,
+        dump_llvm: Dump = False,
+        **comptime: Any,
+    ) -> CompiledKernel[P]:
         """Compile a kernel for this device, ahead of its launches.
 
         Args:
@@ -222,7 +243,7 @@ class DeviceContext(MakesTiles, BaseContext):
             >>> plain = ctx.compile_function(double, opt_level=0, dump_asm="double.s")  # doctest: +SKIP
         """
         check_kernel(kernel)
-        bound = kernel.bind(**comptime) if comptime else kernel
+        bound: Any = kernel.bind(**comptime) if comptime else kernel
         bound = bound.at_level(check_opt_level(opt_level))
         shown, specs = Dumps(dump_asm, dump_llvm), specs_ahead(bound)
         shown.check_known(bound, specs)
@@ -235,7 +256,7 @@ class DeviceContext(MakesTiles, BaseContext):
 
     def compile_functions(
         self, kernels: Iterable[Kernel[...]], *, jobs: int | None = None
-    ) -> list[CompiledKernel]:
+    ) -> list[CompiledKernel[...]]:
         """Compile kernels for this device, ahead of their launches: several at a time.
 
         What several of them call is elaborated once, and LLVM works on some while others are elaborated. Each
@@ -329,7 +350,7 @@ class DeviceContext(MakesTiles, BaseContext):
 
     def enqueue_by_python(
         self,
-        kernel: Kernel[...] | CompiledKernel,
+        kernel: Kernel[...] | CompiledKernel[...],
         *args: object,
         grid_dim: Any = None,
         block_dim: Any = None,

@@ -40,7 +40,12 @@ from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.swizzle import ComposedLayout, Swizzle, make_swizzle
 
 if TYPE_CHECKING:
-    from weft.lang.memory_types import LayoutTensor  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang.memory_types import LayoutTensor
+    from weft.layout import banks as banks
+    from weft.layout import copies as copies
+    from weft.layout import show as show
+    from weft.layout import tensor_core as tensor_core
+    from weft.layout import tma_async as tma_async
     from weft.layout.banks import conflicts
     from weft.layout.copies import (
         copy_dram_to_local,

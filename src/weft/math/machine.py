@@ -14,6 +14,7 @@ from weft.lang.number import Number, number_class
 from weft.math import transcendental
 from weft.math.basic import fma
 from weft.math.dispatch import by_elements
+from weft.math.typing import FloatT
 
 __all__ = ["exp", "exp2", "has_exp2"]
 
@@ -21,7 +22,7 @@ exact: Any = transcendental
 _LOG2E, _LN2 = 1.4426950408889634, 0.6931471805599453
 
 
-def exp2(x: Any) -> Any:
+def exp2(x: FloatT) -> FloatT:
     """``2**x``, within 2 ulp for what is normal. Of tiles element by element."""
     if not isinstance(x, Number):
         made = by_elements(exp2, (x,))
@@ -29,7 +30,7 @@ def exp2(x: Any) -> Any:
     return _by_machine(x) if has_exp2(x) else exact.exp2(x)
 
 
-def exp(x: Any) -> Any:
+def exp(x: FloatT) -> FloatT:
     """``e**x``, within 3 ulp for what is normal. Of tiles element by element."""
     if not isinstance(x, Number):
         made = by_elements(exp, (x,))

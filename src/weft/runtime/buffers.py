@@ -12,7 +12,7 @@ from weft.runtime.dim import as_index
 from weft.runtime.here import Here
 
 if TYPE_CHECKING:
-    from weft.lang.memory_types import LayoutTensor  # pyright: ignore[reportMissingModuleSource]
+    from weft.lang.memory_types import LayoutTensor
     from weft.lang.number import NumberLike
     from weft.runtime.context import BaseContext
     from weft.runtime.copies import CopyEnd

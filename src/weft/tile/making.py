@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, cast
 
 from weft.diagnostics import refuse
 from weft.dtype import DTypeLike, as_dtype
 from weft.gpu.indices import launch_bounds
 from weft.lang.elaboration import current
+from weft.lang.generic import K
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
 from weft.lang.scalars import Bool, Float32, Int32
@@ -18,8 +19,6 @@ from weft.tile.shapes import checked
 from weft.tile.tile import Tile, chosen, together
 
 __all__ = ["arange", "block_threads", "full", "where", "zeros"]
-
-N = TypeVar("N", bound=Number)
 
 
 def block_threads() -> int:
@@ -48,10 +47,10 @@ def usual(shape: Shape, itemsize: int) -> Distribution:
 def full(
     shape: int | Sequence[int],
     value: NumberLike,
-    dtype: type[N] | DTypeLike | None = None,
+    dtype: type[K] | DTypeLike | None = None,
     *,
     like: Tile[Any] | None = None,
-) -> Tile[Any]:
+) -> Tile[K]:
     """A tile with one number in all its elements.
 
     Args:
@@ -65,17 +64,27 @@ def full(
     kind = as_dtype(given if dtype is None else dtype)
     distribution = usual(extents, kind.itemsize) if like is None else like.distribution
     one: Any = number_class(kind)(value)
-    return Tile[Any](distribution, number_class(kind, distribution.count)(one))
+    return Tile(distribution, number_class(kind, distribution.count)(one))
 
 
-def zeros(shape: int | Sequence[int], dtype: Any = Float32, *, like: Tile[Any] | None = None) -> Tile[Any]:
+def zeros(
+    shape: int | Sequence[int],
+    dtype: type[K] | DTypeLike = Float32,
+    *,
+    like: Tile[Any] | None = None,
+) -> Tile[K]:
     """A tile of zeros: ``full(shape, 0, dtype)``."""
     return full(shape, 0, dtype, like=like)
 
 
 def arange(
-    extent: int, dtype: Any = Int32, *, axis: int = 0, rank: int = 1, like: Tile[Any] | None = None
-) -> Tile[Any]:
+    extent: int,
+    dtype: type[K] | DTypeLike | NumberLike = Int32,
+    *,
+    axis: int = 0,
+    rank: int = 1,
+    like: Tile[Any] | None = None,
+) -> Tile[K]:
     """The numbers from 0 on, as a tile.
 
     Args:
@@ -87,9 +96,10 @@ def arange(
             so that ``arange(n, axis=1, rank=2, like=t) < limit`` moves nothing.
     """
     if isinstance(python_number(dtype), (int, Number)):
-        first, end = extent, dtype
-        return arange(end - first, axis=axis, rank=rank, like=like) + first
-    kind = as_dtype(dtype)
+        first, end = extent, cast("Any", dtype)
+        counted: Any = arange(end - first, axis=axis, rank=rank, like=like) + first
+        return counted
+    kind = as_dtype(cast("DTypeLike", dtype))
     shape = checked(tuple([extent if n == axis else 1 for n in range(rank)]))
     distribution = usual(shape, kind.itemsize)
     if like is not None:
@@ -97,7 +107,7 @@ def arange(
         for n in range(rank):
             distribution = distribution if n == axis else distribution.reduced(n)
     made = Tile[Any](distribution, number_class(kind, distribution.count)(0))
-    return Tile[Any](distribution, joined([number_class(kind)(index[axis]) for index in made.indices()]))
+    return Tile(distribution, joined([number_class(kind)(index[axis]) for index in made.indices()]))
 
 
 def where(condition: Tile[Any] | Bool | bool, true: Any, false: Any) -> Tile[Any]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
+from weft.lang.generic import K
 from weft.lang.intrinsics import Feature, current_target
 from weft.lang.machine import threads_are_loops
 from weft.lang.number import number_class
@@ -35,10 +36,10 @@ _EIGHTS = ("int8", "uint8", "float8_e4m3fn", "float8_e5m2")
 def dot(
     a: Operand,
     b: Operand,
-    acc: Tile[Any] | None = None,
+    acc: Tile[K] | None = None,
     *,
     precision: Literal["exact", "tf32"] = "exact",
-) -> Tile[Any]:
+) -> Tile[K]:
     """The product of two matrices, ``a @ b``, added to ``acc``.
 
     Numbers of 16 and 8 bits go to tensor cores: by ``wgmma`` on sm_90 where both are in shared memory (``a``
@@ -78,7 +79,7 @@ def dot(
         sums = acc.running.further()
     else:
         sums = acc.distributed(to).values
-    made = Tile[Any](to, _multiplied(left, right, sums, to, precision))
+    made: Tile[Any] = Tile(to, _multiplied(left, right, sums, to, precision))
     return made if acc is None or acc.distribution == to else made.distributed(acc)
 
 

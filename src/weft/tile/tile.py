@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from weft.diagnostics import INDEX, VALUE, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
+from weft.lang.generic import K
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, type_name
 from weft.lang.operators import ARITHMETIC, BITWISE, define_operators, function_of
@@ -23,6 +24,7 @@ from weft.tile.running import Running
 __all__ = ["Tile"]
 
 T = TypeVar("T")
+R = TypeVar("R")
 _of: Any = operator  # some of its functions have no types
 
 
@@ -132,7 +134,7 @@ class Tile(Generic[T]):
         every = map(self.distribution.of_register, range(len(self)))
         return [tuple([a + b for a, b in zip(first, more, strict=True)]) for more in every]
 
-    def map(self, function: Callable[..., Any], *others: Any) -> Tile[Any]:
+    def map(self, function: Callable[..., R], *others: Any) -> Tile[R]:
         """A function of one element, and of those of other tiles and numbers, applied to each.
 
         Args:
@@ -142,7 +144,7 @@ class Tile(Generic[T]):
         return together(lambda *each: each_lane(function, each), self, *others)
 
     # -- as another tile ------------------------------------------------------------------------
-    def cast(self, dtype: DTypeLike) -> Tile[Any]:
+    def cast(self, dtype: type[K] | DTypeLike) -> Tile[K]:
         """The elements as another type, as ``x.cast`` converts numbers."""
         return Tile(self.distribution, self.values.cast(as_dtype(dtype)))
 
@@ -180,6 +182,12 @@ class Tile(Generic[T]):
         return together(chosen, self, true, false)
 
     # -- along an axis --------------------------------------------------------------------------
+    @overload
+    def reduce(self, function: Callable[[Any, Any], Any], axis: None = None) -> Any: ...
+
+    @overload
+    def reduce(self, function: Callable[[Any, Any], Any], axis: int) -> Tile[Any]: ...
+
     def reduce(self, function: Callable[[Any, Any], Any], axis: int | None = None) -> Any:
         """All elements along an axis, combined by a function of two numbers or vectors.
 
@@ -190,9 +198,21 @@ class Tile(Generic[T]):
 
         return reduced(self, function, axis)
 
+    @overload
+    def sum(self, axis: None = None) -> Any: ...
+
+    @overload
+    def sum(self, axis: int) -> Tile[Any]: ...
+
     def sum(self, axis: int | None = None) -> Any:
         """The sum along an axis, or of all elements; of Bools their number, as Int32."""
         return _counted(self).reduce(_of.add, axis)
+
+    @overload
+    def max(self, axis: None = None) -> T: ...
+
+    @overload
+    def max(self, axis: int) -> Tile[T]: ...
 
     def max(self, axis: int | None = None) -> Any:
         """The greatest along an axis, or of all; of a nan and a number, the number."""
@@ -200,15 +220,33 @@ class Tile(Generic[T]):
 
         return self.reduce(max, axis)
 
+    @overload
+    def min(self, axis: None = None) -> T: ...
+
+    @overload
+    def min(self, axis: int) -> Tile[T]: ...
+
     def min(self, axis: int | None = None) -> Any:
         """The least along an axis, or of all; of a nan and a number, the number."""
         from weft.math import min
 
         return self.reduce(min, axis)
 
+    @overload
+    def any(self, axis: None = None) -> Bool: ...
+
+    @overload
+    def any(self, axis: int) -> Tile[Bool]: ...
+
     def any(self, axis: int | None = None) -> Any:
         """Whether some element holds, of a tile of Bools."""
         return self._asked().reduce(_of.or_, axis) != 0
+
+    @overload
+    def all(self, axis: None = None) -> Bool: ...
+
+    @overload
+    def all(self, axis: int) -> Tile[Bool]: ...
 
     def all(self, axis: int | None = None) -> Any:
         """Whether all elements hold, of a tile of Bools."""

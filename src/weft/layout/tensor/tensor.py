@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from weft.lang import (
-        memory_types,  # pyright: ignore[reportMissingModuleSource]
+        memory_types,
         scalars,
     )
     from weft.layout.tensor import element_or_part as parts  # pyright: ignore[reportMissingModuleSource]
