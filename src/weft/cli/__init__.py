@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not own:
         _parser().print_help(sys.stderr)
         return 2
-    words = _parser().parse_args(_with_check(own))
+    words = _parsed(_with_check(own))
     if given:
         words.args = given
     try:
@@ -186,34 +186,25 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _parsed(own: Sequence[str]) -> argparse.Namespace:
+    """The words of a command: for its own, no parser knows those of the others."""
+    if own[0] not in _COMMANDS:
+        return _parser().parse_args(own)
+    words = Words(prog=f"weft {own[0]}")
+    _COMMANDS[own[0]][1](words)
+    return words.parse_args(own[1:], argparse.Namespace(command=own[0]))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = Words(prog="weft", description="GPU programming in Python.", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version of weft")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    _add_run(commands)
-    _add_tune(commands)
-    _add_debug(commands)
-    _add_profile(commands)
-    _add_inspect(commands)
-    _add_explore(commands)
-    _add_build(commands)
-    _add_cache(commands)
-
-    _add_layout(commands)
-    explain = commands.add_parser(
-        "explain", help="tell what the code of a message means, with a program that is right"
-    )
-    explain.add_argument(
-        "code", metavar="CODE", nargs="?", help="such as int-division; without it all are listed"
-    )
-
-    commands.add_parser("devices", help="list the devices here and the targets that weft compiles for")
+    for name, (does, add) in _COMMANDS.items():
+        add(commands.add_parser(name, help=does))
     return parser
 
 
-def _add_run(commands: Any) -> None:
-    run = commands.add_parser("run", help="run a Python file; errors of weft are shown without a traceback")
+def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--check",
         metavar="WORDS",
@@ -245,18 +236,14 @@ def _add_run(commands: Any) -> None:
     run.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 
 
-def _add_tune(commands: Any) -> None:
-    tune = commands.add_parser(
-        "tune", help="run a Python file, and measure the configurations of what it launches under @autotune"
-    )
+def _add_tune(tune: argparse.ArgumentParser) -> None:
     tune.add_argument("--write", metavar="TABLE", help="add what was chosen to this file of JSON")
     tune.add_argument("--picture", metavar="FILE", help="write a picture of the space: .svg or .html")
     tune.add_argument("file", metavar="FILE")
     tune.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 
 
-def _add_debug(commands: Any) -> None:
-    debug = commands.add_parser("debug", help="run a Python file and stop in a thread of a kernel, in pdb")
+def _add_debug(debug: argparse.ArgumentParser) -> None:
     debug.add_argument("file", metavar="FILE")
     debug.add_argument("--kernel", metavar="NAME", default="", help="the kernel; by default the first")
     _add_thread(debug, "the")
@@ -271,8 +258,7 @@ def _add_thread(command: argparse.ArgumentParser, which: str) -> None:
     command.add_argument("--thread", type=_index, metavar="X[,Y,Z]", help=f"{which} thread of its block")
 
 
-def _add_layout(commands: Any) -> None:
-    layout = commands.add_parser("layout", help="show where the elements of a layout lie")
+def _add_layout(layout: argparse.ArgumentParser) -> None:
     layout.add_argument("layout", metavar="EXPRESSION", help="such as 'Layout.row_major(8, 8)'")
     layout.add_argument("--threads", metavar="EXPRESSION", help="a layout of threads: who has which element")
     layout.add_argument("--svg", metavar="FILE", help="write a picture")
@@ -281,18 +267,14 @@ def _add_layout(commands: Any) -> None:
     layout.add_argument("--vector", **vector, metavar="N,M", help="elements of a vector along each mode")
 
 
-def _add_inspect(commands: Any) -> None:
-    _add_inspect_words(commands.add_parser("inspect", help="show what a kernel is compiled to"))
-
-
 def _inspected(given: list[str]) -> argparse.Namespace:
     """Words of ``weft inspect`` that stand in one of its options."""
     parser = argparse.ArgumentParser(prog="weft inspect --diff", add_help=False, allow_abbrev=False)
-    _add_inspect_words(parser)
+    _add_inspect(parser)
     return parser.parse_args(given)
 
 
-def _add_inspect_words(inspect: Any) -> None:
+def _add_inspect(inspect: argparse.ArgumentParser) -> None:
     _add_kernel(
         inspect,
         "a kernel's name, or a call that makes one; without it the file's kernels are listed",
@@ -305,8 +287,7 @@ def _add_inspect_words(inspect: Any) -> None:
     inspect.add_argument("-o", dest="output", metavar="FILE", help="write there instead of standard output")
 
 
-def _add_explore(commands: Any) -> None:
-    explore = commands.add_parser("explore", help="a page with a kernel's forms side by side, line by line")
+def _add_explore(explore: argparse.ArgumentParser) -> None:
     _add_kernel(explore, "a kernel's name, or a call that makes one; without it all of the file's kernels")
     explore.add_argument("-o", dest="output", metavar="FILE", help="the page; by default FILE.html")
     told = "what `weft profile --trace` wrote: times and a roofline are shown with each kernel"
@@ -319,8 +300,7 @@ def _add_explore(commands: Any) -> None:
     explore.set_defaults(args=[])
 
 
-def _add_profile(commands: Any) -> None:
-    profile = commands.add_parser("profile", help="run a Python file, and tell what its kernels took")
+def _add_profile(profile: argparse.ArgumentParser) -> None:
     profile.add_argument(
         "--trace", metavar="FILE", help="write each launch there, as Chrome's traces have it"
     )
@@ -333,8 +313,7 @@ def _add_profile(commands: Any) -> None:
     profile.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 
 
-def _add_build(commands: Any) -> None:
-    build = commands.add_parser("build", help="compile the kernels of programs ahead, into the cache")
+def _add_build(build: argparse.ArgumentParser) -> None:
     what = "a file or a folder of files; of a file, a kernel's name or an expression that lists some"
     build.add_argument("files", nargs="+", metavar="FILE[:KERNELS]", help=what)
     targets = "such as sm_90,cpu; by default this machine's device"
@@ -348,9 +327,8 @@ def _add_build(commands: Any) -> None:
     _add_open(build)
 
 
-def _add_cache(commands: Any) -> None:
-    what = commands.add_parser("cache", help="compiled kernels that are kept: look, delete, bring along")
-    each = what.add_subparsers(dest="what", required=True, metavar="WHAT")
+def _add_cache(cache: argparse.ArgumentParser) -> None:
+    each = cache.add_subparsers(dest="what", required=True, metavar="WHAT")
     each.add_parser("info", help="where they are, and how many")
     each.add_parser("clear", help="delete them")
     for name, does in (("export", "write them into an archive"), ("import", "take those of an archive")):
@@ -381,3 +359,31 @@ def _add_open(command: Any) -> None:
     command.add_argument("--type", **several, metavar="NAME=TYPE", help=types)
     layouts = "a tensor's row-major layout: image=512,512,3"
     command.add_argument("--layout", **several, metavar="NAME=EXTENTS", help=layouts)
+
+
+def _add_explain(explain: argparse.ArgumentParser) -> None:
+    which = "such as int-division; without it all are listed"
+    explain.add_argument("code", metavar="CODE", nargs="?", help=which)
+
+
+def _add_nothing(_: argparse.ArgumentParser) -> None:
+    pass
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "run": ("run a Python file; errors of weft are shown without a traceback", _add_run),
+    "tune": (
+        "run a Python file, and measure the configurations of what it launches under @autotune",
+        _add_tune,
+    ),
+    "debug": ("run a Python file and stop in a thread of a kernel, in pdb", _add_debug),
+    "profile": ("run a Python file, and tell what its kernels took", _add_profile),
+    "inspect": ("show what a kernel is compiled to", _add_inspect),
+    "explore": ("a page with a kernel's forms side by side, line by line", _add_explore),
+    "build": ("compile the kernels of programs ahead, into the cache", _add_build),
+    "cache": ("compiled kernels that are kept: look, delete, bring along", _add_cache),
+    "layout": ("show where the elements of a layout lie", _add_layout),
+    "explain": ("tell what the code of a message means, with a program that is right", _add_explain),
+    "devices": ("list the devices here and the targets that weft compiles for", _add_nothing),
+}
+"""What each command does, and its words."""
