@@ -182,17 +182,6 @@ class Range:
     def __len__(self) -> int:
         return self.length()
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, (Range, range)):
-            return NotImplemented
-        sides = [(r.start, r.stop, r.step) for r in (self, other)]
-        if any(_is_late(n) for side in sides for n in side):
-            hint = "compare what they are made of: the first number, the end and the step"
-            refuse("range", "ranges with bounds known only at run time are not compared", hint=hint)
-        return range(*map(int, sides[0])) == range(*map(int, sides[1]))
-
-    __hash__ = object.__hash__
-
     def __getitem__(self, index: Any) -> Any:
         index = python_number(index)
         asked: tuple[Any, ...] = (index,)
