@@ -14,7 +14,6 @@ from weft.diagnostics import CompileError, Location, Report
 from weft.diagnostics.reports import Other, merged, shown
 
 Format = Literal["text", "json", "sarif"]
-FORMATS: tuple[Format, ...] = ("text", "json", "sarif")
 
 
 def tell(reports: Sequence[Report], form: Format, output: str | None) -> int:

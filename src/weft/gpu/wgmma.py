@@ -66,7 +66,6 @@ __all__ = [
     "wgmma_wait",
 ]
 
-_ROWS = 64
 _LINE = 128
 """Bytes of a row along k."""
 _CHUNK = 16

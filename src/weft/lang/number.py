@@ -12,7 +12,7 @@ import operator
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
 from weft.abi.formats import wrap
 from weft.abi.number_text import format_value
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Number", "NumberLike", "number_class", "to_type", "type_name", "value_of"]
 
-N = TypeVar("N", bound="Number")
 _BITWISE = frozenset("&|^")
 _SHIFTS = frozenset({"<<", ">>"})
 _BITS = "convert with Int(...), or read the bits by x.bitcast(...)"
