@@ -1,9 +1,11 @@
-"""Names of one object, a part of which is assigned: in Python all would see it, compiled code has values.
+"""Which names of a function may be of one object, as far as its text says.
 
-What holds parts (vectors, matrices, arrays, structs) is a value as a number is, so an assignment to a part
-gives one variable another value. That is what Python does where no other name is of the same object, or none
-is read again; elsewhere it is refused. It is found in a function's text, forward which names may be of one
-object, backward which are read again, and only where such an assignment has been elaborated.
+In compiled code structs, vectors, matrices and arrays are values, as numbers are: an assignment to a part,
+``p.x = 1``, gives one variable a new value. Python would change the object, for all names of it. Both are the
+same if no other name of the object is read afterwards; else weft refuses the assignment. So this analysis goes
+forward over the statements for names that may be of one object, and backward for names that are read later. It
+is done only for functions in which such an assignment was elaborated. Here the text alone is looked at;
+``sharing`` decides what calls do.
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ PLACED = "="
 
 
 class _Step(NamedTuple):
-    """A call to which a name is given, and as which argument: its number or its keyword; None of a callee.
+    """A call that an object goes through, and as which argument: by number or keyword, None as the callee.
 
-    An operator, an item or an attribute that may run a method is one as well, and what is assigned to a part
-    (as ``PLACED``).
+    Operators, items and attributes that may run a method are such steps too. So is an expression that is
+    assigned to a part of something, with ``PLACED``.
     """
 
     call: ast.AST
@@ -45,11 +47,11 @@ class _Step(NamedTuple):
 
 Calls = tuple[_Step, ...]
 _MOST = 3
-"""Calls that are kept of how two names came to be of one object."""
+"""Steps that are remembered of one way; later ones are left out."""
 
 
 class Source(NamedTuple):
-    """A name whose object an expression gives, or a part of it (``inner``), by which calls."""
+    """A name whose object, or a part of it (``inner``), an expression may give, and the calls on the way."""
 
     name: str
     calls: Calls = ()
@@ -57,14 +59,14 @@ class Source(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two names of one object, or of a part of it: by which calls, and by which third name of it."""
+    """Two names that may be of one object: the calls on the way, and the third name that it went through."""
 
     one: str
     other: str
     calls: Calls
     by: str
     inside: tuple[bool, bool]
-    """Whether it is a part of the one, and of the other, and not the whole."""
+    """Whether the object is a part of what the first name holds, and of what the other holds."""
     made: str = ""
     """Which of the two was assigned what the first of the calls gives."""
 
@@ -72,7 +74,7 @@ class Pair(NamedTuple):
 Pairs = frozenset[Pair]
 Sources = frozenset[Source]
 MADE = "="
-"""The name that stands for what a call has made, which nobody else knows."""
+"""The name of an object that a call has made, and that no variable holds yet."""
 _FRESH: Sources = frozenset()
 _PARTS = (ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.comprehension)
 
@@ -93,7 +95,7 @@ class At(NamedTuple):
 
 
 def sources(node: ast.AST | None, calls: Calls = (), inner: bool = False) -> Sources:
-    """The names whose objects an expression may give, or hold; ``calls`` are around it."""
+    """The names whose objects an expression may give, or hold a part of; ``calls`` are those around it."""
     if isinstance(node, ast.Name):
         return _FRESH if _is_plain(node) else frozenset({Source(node.id, calls, inner)})
     if isinstance(node, (ast.Attribute, ast.Subscript)):
@@ -131,7 +133,7 @@ def _is_plain(node: ast.AST) -> bool:
 
 
 def _implied(node: ast.AST | None, calls: Calls, inner: bool = False) -> Sources:
-    """The names whose objects a method may give that runs without being spelled."""
+    """The names whose objects an operator, an item or an attribute may give, if it runs a method."""
     if node is None or not is_implied(node):
         return _FRESH
     given = enumerate(operands(node))
@@ -168,13 +170,13 @@ def _sets_parts(node: ast.stmt) -> bool:
 
 
 Settling = Callable[[Source], Source | None]
-"""What is left of a source if the calls by which it is one are looked into at once; None for nothing."""
+"""A source without its calls, which were looked into at once; None if they do not give the object on."""
 _ENOUGH = 2000
-"""Ways in which names may be of one object, beyond which calls are looked into at once."""
+"""Pairs of names. Where there are more, the calls of each are looked into at once, so that fewer are kept."""
 
 
 class TooMany(Exception):
-    """There are more ways than those."""
+    """There are more than ``_ENOUGH`` pairs."""
 
 
 class _Aliases:
@@ -194,7 +196,7 @@ class _Aliases:
         """Of each loop around, what is so where ``break`` and where ``continue`` leave."""
 
     def block(self, body: Sequence[ast.stmt], pairs: Pairs | None) -> Pairs | None:
-        """What is so behind the statements; None where nothing comes to there."""
+        """The pairs after some statements; None if the code after them is not reached."""
         for node in body:
             if pairs is None:
                 return None
@@ -267,7 +269,10 @@ class _Aliases:
     def _assigned(
         self, pairs: Pairs, given: Sequence[tuple[ast.expr, Sources]], permuted: bool = False
     ) -> Pairs:
-        """What is so after an assignment of several targets at once; ``permuted``: of what they were."""
+        """The pairs after an assignment to several targets at once.
+
+        ``permuted``: the targets are given what they held before, one of another.
+        """
         flat: list[tuple[ast.expr, Sources]] = []
         for target, found in given:
             found = found if self.settle is None else frozenset(filter(None, map(self.settle, found)))
@@ -276,7 +281,7 @@ class _Aliases:
             flat += [(n, found) for n in inner if not _is_plain(n)]
         whole = {target.id for target, _ in flat if isinstance(target, ast.Name)}
         out = {
-            # what two have from a third name stays theirs when that comes to stand for something else
+            # two names keep what they have in common when the third, from which it came, is assigned anew
             pair if pair.by not in whole else pair._replace(by="")
             for pair in pairs
             if pair.one not in whole and pair.other not in whole
@@ -291,7 +296,7 @@ class _Aliases:
                     for p in pairs
                     if p.one == source.name
                 }
-            if name := root_of(target):  # else what is set lies where no variable of the function's leads
+            if name := root_of(target):  # else no variable of the function leads to what is set
                 partners.append((name, not isinstance(target, ast.Name), near))
         for n, (name, part, near) in enumerate(partners):
             for (other, calls, inner), by in near:
@@ -345,7 +350,7 @@ def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, Sources]
 
 
 def _twice(name: str, found: Sources, pairs: Pairs) -> set[Pair]:
-    """That an object holds another in two places, as ``Ray(a, a)`` does: it is paired with itself."""
+    """Pairs of a name with itself: its object holds another one in two places, as ``Ray(a, a)`` does."""
     out: set[Pair] = set()
     for source in found:
         out |= {
@@ -361,7 +366,7 @@ def _twice(name: str, found: Sources, pairs: Pairs) -> set[Pair]:
 
 
 def are_beside(calls: Calls, others: Calls) -> bool:
-    """Whether a call is given one thing as two arguments, by these two ways."""
+    """Whether two ways lead through two arguments of one call."""
     return any(a.call is c.call and a.at != c.at for a in calls for c in others)
 
 
@@ -381,7 +386,7 @@ def _joined(one: Pairs | None, other: Pairs | None) -> Pairs | None:
 
 
 class Aliases:
-    """What a function's text says of names of one object; ``at`` has it by line and column of statements."""
+    """What a function's text says of names of one object; ``at`` has it by the line and column of statements."""
 
     def __init__(
         self,
@@ -416,7 +421,7 @@ class Aliases:
 
     @functools.cached_property
     def returned(self) -> list[tuple[str, Calls]]:
-        """What it was given and may return, it or a part of it, by which calls."""
+        """The names whose objects, or parts of these, it may return, each with the calls on the way."""
         out: list[tuple[str, Calls]] = []
         for at in self.at.values():
             if isinstance(at.node, ast.Return):
@@ -430,7 +435,7 @@ class Aliases:
 
     @functools.cached_property
     def twice(self) -> list[Calls]:
-        """The ways in which what it returns may hold an object in two places: by which calls."""
+        """The calls on each way in which what it returns may come to hold an object in two places."""
         out: list[Calls] = []
         for at in self.at.values():
             if isinstance(at.node, ast.Return):
@@ -440,7 +445,7 @@ class Aliases:
 
     @functools.cached_property
     def made(self) -> list[Calls]:
-        """By which calls what it returns may be made, the last of which makes it."""
+        """The calls on each way of what it returns, if the last of them makes it."""
         out: list[Calls] = []
         for at in self.at.values():
             for name, calls, _ in sources(at.node.value) if isinstance(at.node, ast.Return) else ():

@@ -15,7 +15,7 @@ from weft.compiler.frontend.aliases import MADE, Aliases, At, Source, are_beside
 from weft.compiler.frontend.helpers import written_definition
 from weft.compiler.frontend.holding import holds, seen
 from weft.compiler.frontend.implied import asked, operands
-from weft.compiler.frontend.sharing import aliases_at, gives_twice, others, shares
+from weft.compiler.frontend.sharing import Sharing, aliases_at
 from weft.compiler.frontend.tree import COMPREHENSIONS, stored_in
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import a_, is_internal, refuse
@@ -67,7 +67,7 @@ class Changes:
         if name and name not in aliases.own:  # of a function around, which may have other names for it
             draft.changed[name] = kind
             return
-        for other in others(at, name, kind, frame, fn, self.field):
+        for other in Sharing(fn, frame, kind).others(at, name, self.field):
             if other[0] == "<" and other[1:-1] not in aliases.own:
                 if holds(seen(other[1:-1], frame, fn), kind):
                     refuse_shared(name, other[1:-1], kind, "lies outside of this function")
@@ -162,7 +162,7 @@ class _Caller(NamedTuple):
 
     def others(self, name: str, kind: type[Any]) -> Iterable[str]:
         """The other names of such an object of a variable's."""
-        return others(self.at, name, kind, self.frame, self.fn)
+        return Sharing(self.fn, self.frame, kind).others(self.at, name)
 
 
 def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -> dict[str, type[Any]]:
@@ -215,14 +215,13 @@ def _used_again(by: _Caller, name: str, kind: type[Any], beside: bool) -> tuple[
 
 
 def _is_held_twice(given: ast.expr | None, by: _Caller, kind: type[Any]) -> bool:
-    """Whether what is given holds something in two places, as ``Ray(a, a)`` does."""
-    held: list[Source] = []
+    """Whether what is given holds an object in two places, as ``Ray(a, a)`` does."""
+    sharing, held = Sharing(by.fn, by.frame, kind), list[Source]()
     for source in sources(given):
-        calls = [step.call for step in source.calls]
         if source.name == MADE:
-            if gives_twice(calls, by.frame, by.fn, kind):
+            if sharing.gives_twice(source.calls):
                 return True
-        elif all(shares(call, by.frame, by.fn, kind) for call in calls):
+        elif all(sharing.shares(step.call) for step in source.calls):
             held.append(source)
     return any(a.name == c.name and are_beside(a.calls, c.calls) for a in held for c in held)
 

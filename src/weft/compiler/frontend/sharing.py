@@ -1,8 +1,8 @@
 """Which names are of one object where a function runs, and what calls give back of what they are given.
 
-``aliases`` has the ways in which names may be of one object, by the text alone. Whether they are depends on
-the calls on the way: ``copy.copy`` makes another object, a function may return its argument. That is asked of
-the text of what is called, for objects of one class.
+``aliases`` finds in the text the ways in which names may be of one object. Whether they are depends on the
+calls on each way: ``copy.copy`` makes another object, a function may return its argument. So the functions
+that are called are looked into as well, for objects of one class at a time.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import dataclasses
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import FrameType, FunctionType, MethodDescriptorType, ModuleType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from weft.compiler.frontend.aliases import MADE, PLACED, Aliases, At, Pair, Settling, Source, TooMany
+from weft.compiler.frontend.aliases import MADE, PLACED, Aliases, At, Calls, Pair, Settling, Source, TooMany
 from weft.compiler.frontend.helpers import written_definition
 from weft.compiler.frontend.holding import has_no_parts, has_no_parts_of, holds, may_hold, seen
 from weft.compiler.frontend.implied import (
@@ -38,76 +38,242 @@ from weft.lang.number import Number
 from weft.lang.structs import is_struct, struct_fields, takes_fields
 
 _ANEW = by_identity(list, tuple, dict, set, sorted, zip, enumerate, reversed, map, filter, iter)
-"""What makes a new object that holds parts of those it is given."""
+"""Functions that make a new object, which holds parts of their arguments."""
 _COPIED = by_identity(copy.copy, dataclasses.replace)
-"""What makes a new object that holds the parts of the one that it is given first."""
+"""Functions that make a new object with the parts of their first argument."""
 _SAME = by_identity(min, max, getattr, next, operator.getitem, functools.reduce)
-"""What gives one of those that it is given, or a part of it."""
+"""Functions that give one of their arguments, or a part of one."""
 _NO_VALUES = (type, FunctionType, ModuleType, Compiled)
 _DEEPEST = 8
+"""Calls within calls that are looked into. Deeper ones are taken to give back whatever they are given."""
 
 
-class _Asked(NamedTuple):
-    """How deep in calls of calls a question is asked, and what was found on the way to it."""
+class Sharing:
+    """Questions about objects of one class in one function.
 
-    deep: int
-    found: dict[tuple[object, ...], bool]
-
-    def once(self, answer: Callable[..., bool], *given: object) -> bool:
-        """What is answered at this depth, without a second look: functions call each other in many ways."""
-        key = self.deep, answer, *given
-        if key not in self.found:
-            self.found[key] = answer(*given, self)
-        return self.found[key]
-
-    def further(self) -> _Asked:
-        return self._replace(deep=self.deep + 1)
-
-
-def _first() -> _Asked:
-    return _Asked(0, {})
-
-
-def shares(
-    call: ast.AST,
-    frame: FrameType | None,
-    fn: Definition,
-    kind: type[Any],
-    at: int | str | None = None,
-    so_far: _Asked | None = None,
-) -> bool:
-    """Whether a call may give an object of a class that it was given, or that is within what it was given.
-
-    ``at`` says as which argument that was, by number or keyword; None is any of them. ``PLACED`` says that it
-    is no call but an expression, of which it may be a part.
+    Args:
+        fn: The function.
+        frame: Where it runs; None of one that is called, of which only the text is known.
+        kind: The class.
+        outer: Whose question led to this function, by a call.
     """
-    so_far = so_far or _first()
-    if at == PLACED:
-        return _may_be(cast("ast.expr", call), frame, fn, kind)
-    if not isinstance(call, ast.Call):
-        return any(so_far.once(_gives_back, m, kind, None) for m in _implied_by(call, frame, fn))
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
-        return True  # what a pattern captures
-    callee = _callee(call, frame, fn)
-    if isinstance(callee, type):
-        return may_hold(callee, kind, _field(call, callee, at))
-    if callee is copy.deepcopy:
-        return False
-    if id(callee) in _COPIED and call.args:
-        copied = [class_of_operand(arm, frame, fn) for arm in _arms(call.args[0])]
-        return any(of is MISSING or may_hold(of, kind) for of in copied)
-    if id(callee) in _ANEW:
-        return True
-    if id(callee) in _SAME or callee is MISSING or so_far.deep > _DEEPEST:
-        return True
-    if runs_operators(callee):
-        return any(so_far.once(_gives_back, m, kind, None) for m in _implied_by(call, frame, fn))
-    if isinstance(callee, MethodDescriptorType):  # as those of lists
-        return True
-    definition = _written(callee)
-    if definition is None:
-        return hasattr(callee, "captures")  # a lambda
-    return so_far.once(_gives_back, definition, kind, _parameter(call, definition, at))
+
+    def __init__(
+        self, fn: Definition, frame: FrameType | None, kind: type[Any], outer: Sharing | None = None
+    ) -> None:
+        self.fn = fn
+        self.frame = frame
+        self.kind = kind
+        self.deep = 0 if outer is None else outer.deep + 1
+        self.known: dict[tuple[object, ...], bool] = {} if outer is None else outer.known
+        """Answers about functions, by the question and its depth: many ways lead to one function."""
+
+    # -- what calls give back -----------------------------------------------------------------
+    def shares_by_all(self, calls: Calls) -> bool:
+        """Whether an object may come through all of these calls."""
+        return all(self.shares(step.call, step.at) for step in calls)
+
+    def shares(self, call: ast.AST, at: int | str | None = None) -> bool:
+        """Whether a call may give an object that it was given, or that is within what it was given.
+
+        ``at`` says as which argument, by number or keyword; None is any of them. With ``PLACED`` it is no
+        call: an expression that is assigned to a part of something.
+        """
+        if at == PLACED:
+            return self._may_be(cast("ast.expr", call))
+        if not isinstance(call, ast.Call):
+            return self._any_gives_back(call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
+            return True  # what a pattern captures
+        callee = self._callee(call)
+        if isinstance(callee, type):
+            return may_hold(callee, self.kind, _field(call, callee, at))
+        if callee is copy.deepcopy:
+            return False
+        if id(callee) in _COPIED and call.args:
+            copied = [class_of_operand(arm, self.frame, self.fn) for arm in _arms(call.args[0])]
+            return any(of is MISSING or may_hold(of, self.kind) for of in copied)
+        if id(callee) in _ANEW | _SAME or callee is MISSING or self.deep > _DEEPEST:
+            return True
+        if runs_operators(callee):
+            return self._any_gives_back(call)
+        if isinstance(callee, MethodDescriptorType):  # as those of lists
+            return True
+        definition = _written(callee)
+        if definition is None:
+            return hasattr(callee, "captures")  # a lambda
+        return self._gives_back(definition, _parameter(call, definition, at))
+
+    def gives_twice(self, calls: Calls) -> bool:
+        """Whether the last of these calls may make what holds an object in two places, as ``Ray(a, a)`` does.
+
+        The others are around it, and have to give back what it made.
+        """
+        *around, call = [step.call for step in calls]
+        if not isinstance(call, ast.Call):
+            made_by: Sequence[Definition | None] = self._implied_by(call)
+        else:
+            callee = self._callee(call)
+            if id(callee) in _COPIED or callee is copy.deepcopy:  # which give each part one place
+                return False
+            made_by = self._implied_by(call) if runs_operators(callee) else [_written(callee)]
+        if self.deep > _DEEPEST or not all(map(self.shares, around)):
+            return False
+        return any(map(self._makes_twice, made_by))
+
+    def is_copy(self, call: ast.AST) -> bool:
+        """Whether a call makes a new object with the parts of another."""
+        return isinstance(call, ast.Call) and id(self._callee(call)) in _COPIED
+
+    def _callee(self, call: ast.Call) -> Any:
+        """What a call runs; of an object of a struct its ``__call__``."""
+        found = meaning(call.func, self.frame, self.fn)
+        cls = cast("type[Any]", type(found))
+        if isinstance(found, type) and is_variable(call.func, self.frame):
+            cls = cast("type[Any]", found)
+        return inspect.getattr_static(cls, "__call__", MISSING) if is_struct(cls) else found
+
+    def _implied_by(self, node: ast.AST) -> list[Definition]:
+        """The methods that an operator, an item, an attribute or a function of Python's may run."""
+        given = node.args if isinstance(node, ast.Call) else operands(node)
+        return methods_of(node, [class_of_operand(part, self.frame, self.fn) for part in given], self.fn)
+
+    def _any_gives_back(self, node: ast.AST) -> bool:
+        return any(self._gives_back(method, None) for method in self._implied_by(node))
+
+    def _gives_back(self, definition: Definition, parameter: str | None) -> bool:
+        """Whether a function may return an object that a parameter, or any, was given, or what holds it."""
+        key = "gives back", self.deep, definition, parameter
+        if key not in self.known:
+            self.known[key] = self._asked_to_give_back(definition, parameter)
+        return self.known[key]
+
+    def _asked_to_give_back(self, definition: Definition, parameter: str | None) -> bool:
+        if is_internal(definition.file):
+            return False
+        try:
+            aliases = aliases_of(definition)
+        except CompileError:  # its source is not known
+            return True
+        if aliases is None or self.deep > _DEEPEST:
+            return True
+        around = definition.scope.captured() | definition.scope.globals
+        own, inner = definition.names(), Sharing(definition, None, self.kind, self)
+        return any(
+            inner.shares_by_all(calls)
+            for name, calls in aliases.returned
+            if (parameter in (None, name) if name in own else not isinstance(around.get(name), _NO_VALUES))
+        )
+
+    def _makes_twice(self, definition: Definition | None) -> bool:
+        """Whether what a function returns may hold an object in two places."""
+        key = "makes twice", self.deep, definition
+        if key not in self.known:
+            self.known[key] = self._asked_to_make_twice(definition)
+        return self.known[key]
+
+    def _asked_to_make_twice(self, definition: Definition | None) -> bool:
+        if not isinstance(definition, Definition) or is_internal(definition.file):
+            return False
+        try:
+            aliases = aliases_of(definition)
+        except CompileError:  # its source is not known
+            return False
+        if aliases is None:
+            return True
+        inner = Sharing(definition, None, self.kind, self)
+        return any(map(inner.shares_by_all, aliases.twice)) or any(map(inner.gives_twice, aliases.made))
+
+    def _may_be(self, node: ast.expr) -> bool:
+        """Whether an expression may give an object of the class, or one that holds such."""
+        of = class_of_operand(node, self.frame, self.fn)
+        if of is not MISSING:
+            cls, kind = cast("type[Any]", of), self.kind
+            if issubclass(cls, _NO_VALUES):
+                return False
+            return issubclass(kind, cls) if issubclass(cls, Number) else cls is kind or may_hold(cls, kind)
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            owner = class_of_operand(node.value, self.frame, self.fn)
+            return owner is MISSING or bool(methods_of(node, [owner], self.fn)) or may_hold(owner, self.kind)
+        if isinstance(node, ast.IfExp):
+            parts = [node.body, node.orelse]
+        elif isinstance(node, ast.BoolOp):
+            parts = node.values
+        elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+            parts = operands(node)
+        elif isinstance(node, ast.Call):
+            parts = [*node.args, *[keyword.value for keyword in node.keywords]]
+            if self._callee(node) is MISSING:
+                if not isinstance(node.func, ast.Attribute):
+                    return True
+                parts.append(node.func.value)  # of a method
+        else:
+            return True
+        return any(map(self._may_be, parts))
+
+    # -- names of one object --------------------------------------------------------------------
+    def others(self, at: At, name: str, field: str = "") -> Iterable[str]:
+        """Other names of the object of a variable, or of one within its ``field``.
+
+        They are names that are read again, those that stand for what callers have given, and ``name`` itself
+        where the object lies in two places of it.
+        """
+        within = name not in self._locals or holds(self._locals[name], self.kind, strictly=True)
+        for pair in at.pairs:
+            if pair.one != name:
+                continue
+            if pair.other in (MADE, name):
+                if within and self._is_twice(pair):
+                    yield name
+            elif (pair.other in at.read or pair.other[0] == "<") and self._is_shared(pair, field):
+                yield pair.other
+
+    @property
+    def _locals(self) -> dict[str, Any]:
+        assert self.frame is not None
+        return self.frame.f_locals
+
+    def _holds(self, name: str) -> bool:
+        """Whether a part of what a variable holds is such an object."""
+        return holds(self._locals.get(name), self.kind, strictly=True)
+
+    def _is_twice(self, pair: Pair) -> bool:
+        """Whether an object may lie in two places of what a name stands for."""
+        if pair.other == MADE:
+            return not pair.calls or self.gives_twice(pair.calls)
+        return not (pair.inside[1] and not self._holds(pair.by)) and self.shares_by_all(pair.calls)
+
+    def _is_shared(self, pair: Pair, field: str) -> bool:
+        """Whether two names may be of one object."""
+        assert self.frame is not None
+        if pair.by and not holds(seen(pair.by, self.frame, self.fn), self.kind):
+            return False
+        if pair.inside[0] and not self._holds(pair.one):
+            return False
+        method = isinstance(self._locals.get(pair.one), functools.partial)  # which holds the object
+        if pair.inside[1] and not holds(self._locals.get(pair.other), self.kind, strictly=not method):
+            return False
+        if (field and self._lies_elsewhere(pair, field)) or self._is_copied(pair):
+            return False
+        return self.shares_by_all(pair.calls)
+
+    def _is_copied(self, pair: Pair) -> bool:
+        """Whether one of two names is of a copy of the other's object, and no part of it is of the class."""
+        if not pair.calls or not pair.made or pair.inside[pair.made == pair.other]:
+            return False
+        return self.is_copy(pair.calls[0].call) and not self._holds(pair.made)
+
+    def _lies_elsewhere(self, pair: Pair, field: str) -> bool:
+        """Whether the first name is of a struct that was made with the other in another field than this."""
+        if len(pair.calls) != 1 or pair.inside[0]:
+            return False
+        (call, at), cls = pair.calls[0], class_of_variable(self._locals.get(pair.one))
+        if not is_struct(cls) or not takes_fields(cls) or not isinstance(call, ast.Call):
+            return False
+        starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+        if starred or meaning(call.func, self.frame, self.fn) is not cls:
+            return False
+        return field != (list(struct_fields(cls))[at] if isinstance(at, int) else at)
 
 
 def _written(callee: object) -> Definition | None:
@@ -123,32 +289,6 @@ def _written(callee: object) -> Definition | None:
     return definition if isinstance(definition, Definition) else None
 
 
-def _may_be(node: ast.expr, frame: FrameType | None, fn: Definition, kind: type[Any]) -> bool:
-    """Whether what an expression gives may be of a class, or hold what is: so may then what it is made of."""
-    of = class_of_operand(node, frame, fn)
-    if of is not MISSING:
-        cls = cast("type[Any]", of)
-        if issubclass(cls, _NO_VALUES):
-            return False
-        return issubclass(kind, cls) if issubclass(cls, Number) else cls is kind or may_hold(cls, kind)
-    if isinstance(node, (ast.Attribute, ast.Subscript)):
-        owner = class_of_operand(node.value, frame, fn)
-        return owner is MISSING or bool(methods_of(node, [owner], fn)) or may_hold(owner, kind)
-    if isinstance(node, ast.IfExp):
-        parts = [node.body, node.orelse]
-    elif isinstance(node, ast.BoolOp):
-        parts = node.values
-    elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
-        parts = operands(node)
-    elif isinstance(node, ast.Call) and _callee(node, frame, fn) is not MISSING:
-        parts = [*node.args, *[keyword.value for keyword in node.keywords]]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # a method
-        parts = [*node.args, *[keyword.value for keyword in node.keywords], node.func.value]
-    else:
-        return True
-    return any(_may_be(part, frame, fn, kind) for part in parts)
-
-
 def _parameter(call: ast.Call, callee: Definition, at: int | str | None) -> str | None:
     """The parameter that an argument is given to; None where that is not known."""
     names = callee.names()
@@ -157,104 +297,6 @@ def _parameter(call: ast.Call, callee: Definition, at: int | str | None) -> str 
     if isinstance(at, int):
         return names[at] if at < len(names) else None
     return at
-
-
-def _gives_back(definition: Definition, kind: type[Any], parameter: str | None, so_far: _Asked) -> bool:
-    """Whether a function may return an object of a class that it was given, or what holds it.
-
-    ``parameter`` is the one that was given it; None is any of them.
-    """
-    if is_internal(definition.file):
-        return False
-    try:
-        aliases = aliases_of(definition)
-    except CompileError:  # its source is not known
-        return True
-    if aliases is None:
-        return True
-    returned = aliases.returned
-    around = definition.scope.captured() | definition.scope.globals
-    own = definition.names()
-    held = [
-        calls
-        for name, calls in returned
-        if (parameter in (None, name) if name in own else not isinstance(around.get(name), _NO_VALUES))
-    ]
-    further = so_far.further()
-    return so_far.deep > _DEEPEST or any(
-        all(shares(step.call, None, definition, kind, step.at, further) for step in calls) for calls in held
-    )
-
-
-def is_copy(call: ast.AST, frame: FrameType | None, fn: Definition) -> bool:
-    """Whether a call makes a new object with the parts of another."""
-    return isinstance(call, ast.Call) and id(_callee(call, frame, fn)) in _COPIED
-
-
-def _callee(call: ast.Call, frame: FrameType | None, fn: Definition) -> Any:
-    """What a call runs; of an object of a struct its ``__call__``."""
-    found = meaning(call.func, frame, fn)
-    cls = cast("type[Any]", type(found))
-    if isinstance(found, type) and is_variable(call.func, frame):
-        cls = cast("type[Any]", found)
-    return inspect.getattr_static(cls, "__call__", MISSING) if is_struct(cls) else found
-
-
-def _implied_by(node: ast.AST, frame: FrameType | None, fn: Definition) -> list[Definition]:
-    """The methods that an operator, an item, an attribute or a function of Python's may run."""
-    given = node.args if isinstance(node, ast.Call) else operands(node)
-    return methods_of(node, [class_of_operand(part, frame, fn) for part in given], fn)
-
-
-def _arms(node: ast.expr) -> list[ast.expr]:
-    """What an expression may give: of a choice each of both."""
-    return [*_arms(node.body), *_arms(node.orelse)] if isinstance(node, ast.IfExp) else [node]
-
-
-def gives_twice(
-    calls: list[ast.AST],
-    frame: FrameType | None,
-    fn: Definition,
-    kind: type[Any],
-    so_far: _Asked | None = None,
-) -> bool:
-    """Whether the last of these calls may give what holds an object of a class in two places.
-
-    The others are around it, and have to give what they are given.
-    """
-    *around, call = calls
-    so_far = so_far or _first()
-    if not isinstance(call, ast.Call):
-        made_by = _implied_by(call, frame, fn)
-    else:
-        callee = _callee(call, frame, fn)
-        if id(callee) in _COPIED or callee is copy.deepcopy:  # Python's own, which give each part one place
-            return False
-        if runs_operators(callee):
-            made_by = _implied_by(call, frame, fn)
-        else:
-            made_by = [_written(callee)]
-    if so_far.deep > _DEEPEST or not all(shares(o, frame, fn, kind, so_far=so_far) for o in around):
-        return False
-    return any(so_far.once(_makes_twice, definition, kind) for definition in made_by)
-
-
-def _makes_twice(definition: Definition | None, kind: type[Any], so_far: _Asked) -> bool:
-    """Whether what a function returns may hold an object of a class in two places."""
-    if not isinstance(definition, Definition) or is_internal(definition.file):
-        return False
-    try:
-        aliases = aliases_of(definition)
-    except CompileError:  # its source is not known
-        return False
-    if aliases is None:
-        return True
-    further = so_far.further()
-    for steps in aliases.twice:
-        if all(shares(step.call, None, definition, kind, step.at, further) for step in steps):
-            return True
-    made = ([step.call for step in steps] for steps in aliases.made)
-    return any(gives_twice(inner, None, definition, kind, further) for inner in made)
 
 
 def _field(call: ast.Call, cls: type[Any], at: int | str | None) -> str | None:
@@ -267,69 +309,12 @@ def _field(call: ast.Call, cls: type[Any], at: int | str | None) -> str | None:
     return at if at in names else None
 
 
-# -- names of one object, by what calls give back --------------------------------------------------
-def others(
-    at: At, name: str, kind: type[Any], frame: FrameType, fn: Definition, field: str = ""
-) -> Iterable[str]:
-    """The names, read again or the caller's, that may be of an object of a class that one is of.
-
-    ``field``: within that of the one's.
-    """
-    within = name not in frame.f_locals or holds(frame.f_locals[name], kind, strictly=True)
-    for pair in at.pairs:
-        if pair.one != name:
-            continue
-        if pair.other in (MADE, name):  # two parts of it may be that, if a part is of the class at all
-            if within and _is_twice(pair, kind, frame, fn):
-                yield name
-        elif (pair.other in at.read or pair.other[0] == "<") and _is_shared(pair, kind, frame, fn, field):
-            yield pair.other
+def _arms(node: ast.expr) -> list[ast.expr]:
+    """The expressions that a choice may give, or the expression itself."""
+    return [*_arms(node.body), *_arms(node.orelse)] if isinstance(node, ast.IfExp) else [node]
 
 
-def _is_twice(pair: Pair, kind: type[Any], frame: FrameType, fn: Definition) -> bool:
-    """Whether an object of a class may lie in two places of what a name stands for."""
-    if pair.other == MADE:
-        return not pair.calls or gives_twice([step.call for step in pair.calls], frame, fn, kind)
-    if pair.inside[1] and not holds(frame.f_locals.get(pair.by), kind, strictly=True):
-        return False
-    return all(shares(step.call, frame, fn, kind, at=step.at) for step in pair.calls)
-
-
-def _is_shared(pair: Pair, kind: type[Any], frame: FrameType, fn: Definition, field: str) -> bool:
-    """Whether two names may be of one object of a class, within this field of the first if one is said."""
-    one = frame.f_locals.get(pair.one)
-    if pair.by and not holds(seen(pair.by, frame, fn), kind):
-        return False
-    if pair.inside[0] and not holds(one, kind, strictly=True):
-        return False
-    method = isinstance(one, functools.partial)  # which holds the object
-    if pair.inside[1] and not holds(frame.f_locals.get(pair.other), kind, strictly=not method):
-        return False
-    if (field and _lies_elsewhere(pair, field, frame, fn)) or _is_copied(pair, kind, frame, fn):
-        return False
-    return all(shares(step.call, frame, fn, kind, at=step.at) for step in pair.calls)
-
-
-def _is_copied(pair: Pair, kind: type[Any], frame: FrameType, fn: Definition) -> bool:
-    """Whether the one was made as a copy of what is the other's, and no part of it is of this class."""
-    if not pair.calls or not pair.made or pair.inside[pair.made == pair.other]:
-        return False
-    copied = is_copy(pair.calls[0].call, frame, fn)
-    return copied and not holds(frame.f_locals.get(pair.made), kind, strictly=True)
-
-
-def _lies_elsewhere(pair: Pair, field: str, frame: FrameType, fn: Definition) -> bool:
-    """Whether the one is a struct that was made with the other in another field than this."""
-    if len(pair.calls) != 1 or pair.inside[0]:
-        return False
-    (call, at), cls = pair.calls[0], class_of_variable(frame.f_locals.get(pair.one))
-    if not is_struct(cls) or not takes_fields(cls) or not isinstance(call, ast.Call):
-        return False
-    if meaning(call.func, frame, fn) is not cls or any(isinstance(a, ast.Starred) for a in call.args):
-        return False
-    return field != (list(struct_fields(cls))[at] if isinstance(at, int) else at)
-
-
+# -- what the text says -----------------------------------------------------------------------------
 @functools.lru_cache(maxsize=1024)
 def _aliases(fn: Definition, _: object, kernel: bool, __: frozenset[str]) -> Aliases | None:
     try:
@@ -344,28 +329,28 @@ def aliases_of(fn: Definition, kernel: bool = False) -> Aliases | None:
 
 
 def aliases_at(fn: Definition, kernel: bool, frame: FrameType, kinds: Iterable[type[Any]]) -> Aliases:
-    """What it says of objects of some classes, where the function runs."""
+    """The same where the function runs; if it is too much to follow, for objects of some classes alone."""
     found = aliases_of(fn, kernel)
-    return found or Aliases(fn.body(), kernel, _numbers_of(fn, frame), _settling(fn, frame, tuple(kinds)))
+    return found or Aliases(fn.body(), kernel, _numbers_of(fn, frame), _settling(fn, frame, kinds))
 
 
-def _settling(fn: Definition, frame: FrameType, kinds: Sequence[type[Any]]) -> Settling:
+def _settling(fn: Definition, frame: FrameType, kinds: Iterable[type[Any]]) -> Settling:
     own = {*frame.f_locals, *_assigned_in(fn)}
+    sharings = [Sharing(fn, frame, kind) for kind in kinds]
 
     @functools.cache
     def settle(source: Source) -> Source | None:
         if source.name not in own and source.name != MADE:  # a function, a module
             value = seen(source.name, frame, fn)
-            if value is not None and not any(holds(value, kind) for kind in kinds):
+            if value is not None and not any(holds(value, of.kind) for of in sharings):
                 return None
         if source.name == MADE:
-            calls = [step.call for step in source.calls]
-            twice = any(gives_twice(calls, frame, fn, kind) for kind in kinds)
+            twice = any(of.gives_twice(source.calls) for of in sharings)
             return source._replace(calls=()) if twice else None
         for step in source.calls:
-            if not any(shares(step.call, frame, fn, kind, at=step.at) for kind in kinds):
+            if not any(of.shares(step.call, step.at) for of in sharings):
                 return None
-            if is_copy(step.call, frame, fn):
+            if sharings[0].is_copy(step.call):
                 source = source._replace(inner=True)
         first = source.calls[0].call if len(source.calls) == 1 else None
         made = isinstance(first, ast.Call) and is_struct(meaning(first.func, frame, fn))
