@@ -34,9 +34,9 @@ class Changes:
 
     def __init__(self, held: Any, path: Sequence[Any]) -> None:
         self.kind: type[Any] | None = None
-        """The class of the innermost value of which a part is set."""
+        """The class of the innermost value that has a part set."""
         self.field = path[0] if len(path) > 1 and isinstance(path[0], str) else ""
-        """That of the variable's within which it lies."""
+        """The field of the variable's own value that this lies in, if there is one."""
         self.held: Any = None
         """An array in memory, all names of which see what is set."""
         if isinstance(held, InlineArray) and held.in_memory:
@@ -47,7 +47,10 @@ class Changes:
         self.kind = self.kind or kind
 
     def check(self, b: Staging, frame: FrameType, name: str, changed: bool) -> None:
-        """Refuse it where another name would have to see it; a variable ``name`` is to hold another value."""
+        """Refuse the assignment if another name would have to see it.
+
+        The variable ``name`` is to hold another value then, if ``changed``.
+        """
         kind = self.kind
         assert kind is not None
         if changed and not name:
@@ -148,7 +151,7 @@ def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], f
 
 
 class _Caller(NamedTuple):
-    """Who calls a function: the statement and what is known there, the call, where it runs."""
+    """A call of a function: the statement that it stands in, the call itself, and the function around it."""
 
     at: At
     call: _Calling
@@ -166,7 +169,10 @@ class _Caller(NamedTuple):
 
 
 def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -> dict[str, type[Any]]:
-    """What a caller changes of its own callers' by a call; refused where it uses that itself again."""
+    """What of its own callers' objects a caller changes by a call, by the names of its parameters.
+
+    The call is refused if the caller itself uses a changed object again: it has the unchanged value.
+    """
     out: dict[str, type[Any]] = {}
     for parameter, kind in changed.items():
         if parameter not in callee.names():  # a variable of a function around, which that holds
@@ -191,9 +197,10 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
 
 
 def _used_again(by: _Caller, name: str, kind: type[Any], beside: bool) -> tuple[dict[str, type[Any]], str]:
-    """What a change of a variable's object changes of the caller's callers', and a name used after the call.
+    """The parameters of the caller that a change of a variable's object reaches; a name used after the call.
 
-    ``beside``: the call is given the object in another argument too.
+    The name is of the same object, and empty if there is none. ``beside``: another argument of the call is of
+    it too.
     """
     own, lent = by.names.own, by.names.lent
     out = {name: kind} if name in lent else {}
@@ -215,7 +222,7 @@ def _used_again(by: _Caller, name: str, kind: type[Any], beside: bool) -> tuple[
 
 
 def _is_held_twice(given: ast.expr | None, by: _Caller, kind: type[Any]) -> bool:
-    """Whether what is given holds an object in two places, as ``Ray(a, a)`` does."""
+    """Whether an argument holds an object in two places, as ``Ray(a, a)`` does."""
     sharing, held = Sharing(by.fn, by.frame, kind), list[Source]()
     for source in sources(given):
         if source.name == MADE:
@@ -240,7 +247,7 @@ def _is_read_besides(by: _Caller, name: str) -> bool:
 
 
 def _items_of(node: ast.AST, call: ast.AST, given: Iterable[Source]) -> Iterable[Source]:
-    """The names of what comprehensions around a call take items of, which it is given."""
+    """What comprehensions around a call take the items of that it is given."""
     names = {source.name for source in given}
     for around in ast.walk(node):
         if isinstance(around, COMPREHENSIONS) and call in ast.walk(around) and names & stored_in(around):

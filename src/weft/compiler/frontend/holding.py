@@ -17,14 +17,14 @@ from weft.lang.structs import is_struct, struct_fields
 
 
 def seen(name: str, frame: FrameType, fn: Definition) -> Any:
-    """What a name stands for where a function runs, a captured variable or a global too."""
+    """What a name stands for where a function runs; it may be a captured variable or a global."""
     if name in frame.f_locals:
         return frame.f_locals[name]
     return fn.scope.captured().get(name, fn.scope.globals.get(name))
 
 
 def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = False) -> bool:
-    """Whether a value is of a class, or a part of it is (``strictly``: a part); ``but`` does not count."""
+    """Whether a value is of a class or has a part that is (``strictly``: a part); ``but`` is left out."""
     if value is but or value is None:
         return False
     if type(value) is Var:
@@ -64,17 +64,14 @@ def has_no_parts(value: Any) -> bool:
 
 
 def has_no_parts_of(cls: type[Any]) -> bool:
-    """Whether values of a class are numbers, addresses or what gives such."""
+    """Whether values of a class are numbers or addresses, or give such one by one."""
     if issubclass(cls, Number):
         return getattr(cls, "lanes", 2) == 1
     return issubclass(cls, (bool, int, float, str, range, Pointer))
 
 
 def may_hold(cls: type[Any], kind: type[Any], field: str | None = None) -> bool:
-    """Whether values of a class may hold one of another class: as a part, not as what they are.
-
-    ``field`` is the only one that may.
-    """
+    """Whether values of a class may have a part that is of another class; ``field``: within this one."""
     if is_struct(cls):
         fields = struct_fields(cls)
         return any(_holds(fields[name], kind) for name in ([field] if field else fields))

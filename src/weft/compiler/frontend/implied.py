@@ -1,7 +1,8 @@
-"""Calls that the text does not spell: the operators, items and properties that structs define.
+"""Calls that a text does not spell: operators, items and properties of structs that run a method.
 
-``a + b`` may run a method that gives back ``a``, or a struct that holds ``b`` twice. Which names of methods
-do so in this process is known before a function's text is looked at: arithmetic of numbers costs nothing.
+``a + b`` may run a method that gives ``a`` back, or a struct that holds ``b`` twice. The names of all such
+methods of the program's structs are collected first (``look_at_structs``), so that a text in which none of
+them occurs, as arithmetic of numbers, is not looked into.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def asked(node: ast.AST) -> tuple[str, ...]:
 
 
 def operands(node: ast.AST) -> list[ast.expr]:
-    """What an operator, an item or an attribute is asked of, in the order of the method's parameters."""
+    """The operands of an operator, an item or an attribute, in the order of the method's parameters."""
     if isinstance(node, (ast.BinOp,)):
         return [node.left, node.right]
     if isinstance(node, ast.AugAssign):
@@ -120,9 +121,9 @@ def runs_operators(callee: object) -> bool:
 
 
 def methods_of(node: ast.AST, classes: Iterable[Any], fn: Definition) -> list[Definition]:
-    """What an expression may run: of the classes of its operands, where these are known, else of all.
+    """The methods that an expression may run, of the classes of its operands.
 
-    All are those of modules of which the function's own names or variables have something.
+    If a class is not known, it may be any struct of the modules that the function's names lead to.
     """
     names, every = asked(node) or tuple(_giving), set(classes)
     found: list[Any] = [cls for cls in every if is_struct(cls)]
@@ -138,7 +139,7 @@ def methods_of(node: ast.AST, classes: Iterable[Any], fn: Definition) -> list[De
 
 
 def class_of_operand(node: ast.expr, frame: FrameType | None, fn: Definition) -> Any:
-    """The class of what an expression gives, where names and fields say it; else MISSING."""
+    """The class of what an expression gives, as far as names and fields tell; else MISSING."""
     if isinstance(node, ast.Constant):
         return type(node.value)
     if isinstance(node, ast.Attribute):
@@ -189,7 +190,7 @@ def is_variable(node: ast.expr, frame: FrameType | None) -> bool:
 
 
 def _methods(cls: type[Any], names: Iterable[str] | None = None) -> Iterator[tuple[str, Definition]]:
-    """What operators and attributes run of a class; ``names``: of these alone."""
+    """The methods and properties of a class that operators and attributes run; ``names``: only these."""
     for owner in cls.__mro__:
         held = vars(owner)
         for name in tuple(held) if names is None else names:
@@ -213,7 +214,7 @@ def _may_give_back(definition: Definition) -> bool:
 
 
 def _is_new(value: ast.expr, definition: Definition) -> bool:
-    """Whether an expression gives a number, or what holds nothing but numbers and was made by it."""
+    """Whether an expression gives a number, or a new struct of nothing but numbers."""
     if isinstance(value, ast.Constant):
         return True
     if isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
