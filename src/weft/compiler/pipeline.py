@@ -399,25 +399,10 @@ def _described(
         for leaf in machine_leaves(instance.specs[p.name])
     ]
     arguments = [Argument(*leaf, n in effects.written, n in effects.read) for n, leaf in enumerate(leaves)]
-    arguments += [Argument(value.name, DType.uint64, True, read=True) for value in draft.tiles.values()]
-    if over is not None and over.runner is not None:
-        arguments += [Argument(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
-    if options.checked:
-        pointers = [p.name for p in arguments if p.pointer]
-        arguments.append(Argument("shared_mem_bytes", DType.int64))
-        arguments += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
+    arguments += _further_arguments(draft, options, arguments)
     noted: dict[str, Any] = {}
     if "races" in options.checked and target.threads == "loops":
-        from weft.compiler.passes.origins import granule_of, in_launches
-        from weft.compiler.passes.races import finds, notes_all, shared_cells
-
-        reached = module.reached(function)
-        noted = {
-            "granule": granule_of(reached, in_launches),
-            "shared_cells": shared_cells(module, reached),
-            "notes_all": notes_all(reached),
-            "finds": finds(reached),
-        }
+        noted = _noted_of_memory(module, function)
         more = [*(f"{p.name}.cells" for p in arguments if p.pointer), "shared.cells", "shadow"]
         arguments += [Argument(name, DType.uint64) for name in more]
     _check_parameters(instance.kernel.definition, arguments, target)
@@ -437,6 +422,33 @@ def _described(
         sites=sites,
         **noted,
     )
+
+
+def _further_arguments(draft: Draft, options: CompileOptions, own: Sequence[Argument]) -> list[Argument]:
+    """What a launch adds to a kernel's own arguments: tiles, the extents of a range, ends of memory."""
+    over = options.over
+    found = [Argument(value.name, DType.uint64, True, read=True) for value in draft.tiles.values()]
+    if over is not None and over.runner is not None:
+        found += [Argument(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
+    if options.checked:
+        pointers = [p.name for p in (*own, *found) if p.pointer]
+        found.append(Argument("shared_mem_bytes", DType.int64))
+        found += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
+    return found
+
+
+def _noted_of_memory(module: Module, function: Function) -> dict[str, Any]:
+    """What a CPU notes of memory to find races, as ``KernelInfo`` has it."""
+    from weft.compiler.passes.origins import granule_of, in_launches
+    from weft.compiler.passes.races import finds, notes_all, shared_cells
+
+    reached = module.reached(function)
+    return {
+        "granule": granule_of(reached, in_launches),
+        "shared_cells": shared_cells(module, reached),
+        "notes_all": notes_all(reached),
+        "finds": finds(reached),
+    }
 
 
 def _block_rank(module: Module, function: Function) -> int:

@@ -116,22 +116,13 @@ class Flow(Logic):
             check(containers, "loop")
             return
         if isinstance(items, Number) or (is_composite(items) and getattr(items, "__iter__", None) is None):
-            refuse(
-                "iteration",
-                f"a loop cannot run over {a_(type(items).__name__)}",
-                hint=f"write range({VALUE})"
-                if isinstance(items, Number) and items.dtype.is_integer and items.lanes == 1
-                else f"loop over unroll(range({items.lanes})) and index"
-                if isinstance(items, Number)
-                else getattr(items, "__weft_loop_hint__", "") or f"loop over range(n) and index: {VALUE}[i]",
-            )
+            _refuse_items(items)
         if isinstance(items, Generated):
             items.written_out = place
         if isinstance(items, unroll):
             items = cast("unroll[Any]", items).items
         if not isinstance(items, Iterable):
-            hint = f"write range({VALUE})" if isinstance(items, int) else "loop over range(n)"
-            refuse("iteration", f"a loop cannot run over {a_(type(items).__name__)}", hint=hint)
+            _refuse_items(items)
         given = items.known() if isinstance(items, Range) else cast("Iterable[Any]", items)
         given = drawn(given) if isinstance(given, (map, filter)) else given
         if place not in self.late_loops:
@@ -297,3 +288,15 @@ class Flow(Logic):
     def continue_(self) -> None:
         """``continue``."""
         self._jump("continue")
+
+
+def _refuse_items(items: Any) -> NoReturn:
+    """Say no to a loop over what has no items."""
+    hint = f"write range({VALUE})" if isinstance(items, int) else "loop over range(n)"
+    if isinstance(items, Number):
+        integer = items.dtype.is_integer and items.lanes == 1
+        hint = f"write range({VALUE})" if integer else f"loop over unroll(range({items.lanes})) and index"
+    elif is_composite(items):
+        own = getattr(items, "__weft_loop_hint__", "")
+        hint = own or f"loop over range(n) and index: {VALUE}[i]"
+    refuse("iteration", f"a loop cannot run over {a_(type(items).__name__)}", hint=hint)
