@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import CompileError, Int, Pointer, iota, kernel
+from weft import CompileError, Int, Pointer, iota, kernel, struct
 from weft.gpu import global_idx
 
 SOURCE = """
@@ -352,3 +352,28 @@ def beside_memory(rows: Int, n: Pointer[Int], out: Pointer[Int]):
 
 def test_a_part_is_assigned_beside_memory_that_has_no_name(launch: Any) -> None:
     assert launch(beside_memory, [np.array([7])], np.zeros(2, np.int64)).tolist() == [79, 10]
+
+
+@struct
+class One:
+    x: Int
+
+
+@struct
+class Both:
+    a: One
+    b: One
+
+
+@kernel
+def held_twice(rows: Int, n: Pointer[Int], out: Pointer[Int]):
+    if global_idx.x < rows:
+        one = One(n[0])
+        (out + 1)[0], both = Int(3), Both(one, one)  # beside a place that begins with no variable
+        both.a.x = 5
+        out[0] = both.b.x  # Python's is 5
+
+
+def test_an_object_held_twice_is_told_beside_memory_that_has_no_name(launch: Any) -> None:
+    with pytest.raises(CompileError, match="two parts of `both` may be the same One in Python"):
+        launch(held_twice, [np.array([7])], np.zeros(2, np.int64))

@@ -175,6 +175,14 @@ _ENOUGH = 2000
 """Pairs of names. Where there are more, the calls of each are looked into at once, so that fewer are kept."""
 
 
+class _Target(NamedTuple):
+    """A variable that is assigned, or a part of it (``part``), and what it comes to share its object with."""
+
+    name: str
+    part: bool
+    near: set[tuple[Source, str]]
+
+
 class TooMany(Exception):
     """There are more than ``_ENOUGH`` pairs."""
 
@@ -273,48 +281,53 @@ class _Aliases:
 
         ``permuted``: the targets are given what they held before, one of another.
         """
-        flat: list[tuple[ast.expr, Sources]] = []
+        single: list[tuple[ast.expr, Sources]] = []
         for target, found in given:
             found = found if self.settle is None else frozenset(filter(None, map(self.settle, found)))
             inner = walk(target) if isinstance(target, DISPLAYS) else (target,)
             inner = [n for n in inner if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
-            flat += [(n, found) for n in inner if not _is_plain(n)]
-        whole = {target.id for target, _ in flat if isinstance(target, ast.Name)}
+            single += [(n, found) for n in inner if not _is_plain(n)]
+        whole = {target.id for target, _ in single if isinstance(target, ast.Name)}
         out = {
             # two names keep what they have in common when the third, from which it came, is assigned anew
             pair if pair.by not in whole else pair._replace(by="")
             for pair in pairs
             if pair.one not in whole and pair.other not in whole
         }
-        partners: list[tuple[str, bool, set[tuple[Source, str]]]] = []
-        for target, found in flat:
-            near = {(source, "") for source in found}
-            for source in found:
-                by = source.name if self.settle is None else ""
-                near |= {
-                    (Source(p.other, self._together(source.calls, p.calls), p.inside[1]), by)
-                    for p in pairs
-                    if p.one == source.name
-                }
+        targets: list[_Target] = []
+        for target, found in single:
             if name := root_of(target):  # else no variable of the function leads to what is set
-                partners.append((name, not isinstance(target, ast.Name), near))
-        for n, (name, part, near) in enumerate(partners):
-            for (other, calls, inner), by in near:
-                if other == MADE:
-                    out.add(Pair(name, other, calls, by, (part, inner)))
-                elif other == name and part and not permuted and not _stays(calls):
-                    out.add(Pair(name, name, calls, name, (True, True)))
-                elif other not in whole and other != name:
-                    out |= _both(name, other, calls, by, part, inner)
-            out |= _twice(name, flat[n][1], pairs)
-            for other, other_part, others in partners[:n]:
-                for mine, theirs in ((m, t) for m, _ in near for t, _ in others if m.name == t.name != MADE):
-                    if other != name:
-                        calls = self._together(mine.calls, theirs.calls)
-                        out |= _both(
-                            name, other, calls, mine.name if self.settle is None else "", part, other_part
-                        )
+                one = _Target(name, not isinstance(target, ast.Name), self._near(found, pairs))
+                out |= _paired(one, frozenset(whole), permuted) | _twice(name, found, pairs)
+                out = out.union(*[self._alike(one, other) for other in targets])
+                targets.append(one)
         return frozenset(out)
+
+    def _near(self, found: Sources, pairs: Pairs) -> set[tuple[Source, str]]:
+        """What a target comes to share its object with: the sources, and what each of these is paired with.
+
+        The text is the name of the source on the way, empty for the sources themselves.
+        """
+        near = {(source, "") for source in found}
+        for source in found:
+            by = source.name if self.settle is None else ""
+            near |= {
+                (Source(p.other, self._together(source.calls, p.calls), p.inside[1]), by)
+                for p in pairs
+                if p.one == source.name
+            }
+        return near
+
+    def _alike(self, one: _Target, other: _Target) -> set[Pair]:
+        """Pairs of two targets that are given the same."""
+        out: set[Pair] = set()
+        if one.name != other.name:
+            for mine, theirs in ((m, t) for m, _ in one.near for t, _ in other.near):
+                if mine.name == theirs.name != MADE:
+                    calls, by = self._together(mine.calls, theirs.calls), mine.name
+                    by = by if self.settle is None else ""
+                    out |= _both(one.name, other.name, calls, by, one.part, other.part)
+        return out
 
     def _named(self, node: ast.AST, pairs: Pairs) -> Pairs:
         for inner in walk(node):
@@ -346,6 +359,19 @@ def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, Sources]
     for one, part in assigned_each(target, value):
         placed = isinstance(one, (ast.Attribute, ast.Subscript))
         out.append((one, sources(part, (_Step(part, PLACED),) if placed else ())))
+    return out
+
+
+def _paired(one: _Target, whole: frozenset[str], permuted: bool) -> set[Pair]:
+    """Pairs of a target with what it shares its object with; ``whole``: variables that are assigned too."""
+    out: set[Pair] = set()
+    for (other, calls, inner), by in one.near:
+        if other == MADE:
+            out.add(Pair(one.name, other, calls, by, (one.part, inner)))
+        elif other == one.name and one.part and not permuted and not _stays(calls):
+            out.add(Pair(one.name, one.name, calls, one.name, (True, True)))
+        elif other not in whole and other != one.name:
+            out |= _both(one.name, other, calls, by, one.part, inner)
     return out
 
 
