@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from weft.compiler.frontend.desugar import desugar
@@ -107,9 +107,7 @@ def sources(node: ast.AST | None, calls: Calls = (), inner: bool = False) -> Sou
         given: list[tuple[int | str | None, ast.expr]] = [*enumerate(node.args)]
         given += [(keyword.arg, keyword.value) for keyword in node.keywords]
         given.append((None, node.func.value if isinstance(node.func, ast.Attribute) else node.func))
-        found = [sources(part, (*calls, _Step(node, at))[:_MOST], inner) for at, part in given]
-        made = {Source(MADE, (*calls, _Step(node, None)), inner)} if len(calls) < _MOST else _FRESH
-        return _FRESH.union(made, *found)
+        return _through(node, given, calls, inner)
     if isinstance(node, ast.IfExp):
         return sources(node.body, calls, inner) | sources(node.orelse, calls, inner)
     if isinstance(node, ast.Lambda):
@@ -136,9 +134,15 @@ def _implied(node: ast.AST | None, calls: Calls, inner: bool = False) -> Sources
     """The names whose objects an operator, an item or an attribute may give, if it runs a method."""
     if node is None or not is_implied(node):
         return _FRESH
-    given = enumerate(operands(node))
-    found = [sources(part, (*calls, _Step(node, at))[:_MOST], inner) for at, part in given]
-    made = {Source(MADE, (*calls, _Step(node, None)), inner)} if len(calls) < _MOST else _FRESH
+    return _through(node, enumerate(operands(node)), calls, inner)
+
+
+def _through(
+    call: ast.AST, given: Iterable[tuple[int | str | None, ast.expr]], calls: Calls, inner: bool
+) -> Sources:
+    """The names whose objects a call may give back, of all that it is given, and what it makes itself."""
+    found = [sources(part, (*calls, _Step(call, at))[:_MOST], inner) for at, part in given]
+    made = {Source(MADE, (*calls, _Step(call, None)), inner)} if len(calls) < _MOST else _FRESH
     return _FRESH.union(made, *found)
 
 
