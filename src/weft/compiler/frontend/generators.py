@@ -339,50 +339,86 @@ def extreme(b: Staging, args: tuple[Any, ...], kwargs: dict[str, Any], better: s
     """``min`` and ``max``: pairwise from the left; nan loses if it stands first."""
     plain: Any = builtins.min if better == "<" else builtins.max
     name, single, default = plain.__name__, len(args) == 1, kwargs.get("default", UNDEFINED)
-    or_none = default is None
-    if or_none:
-        default = UNDEFINED
-    if single and isinstance(args[0], Number):
-        hint = f"write {VALUE}.reduce_{name}()" if args[0].lanes > 1 else "give two numbers or more"
-        refuse("builtin", f"{name} of one number has no meaning in compiled code", hint=hint)
-    if not args or not kwargs.keys() <= {"key", "default"}:
-        hint = f"write {name}(a, b), or {name}(items, default=..., key=...)"
-        refuse("builtin", f"{name} takes numbers or a sequence of them, and `key` and `default`", hint=hint)
+    _check_extreme(name, args, kwargs)
     key: Callable[[Any], Any] | None = kwargs.get("key")
     asked, ready = _each(b, args[0] if single else args), list[tuple[Any, Any]]()
-    found, best, least = cast("tuple[Var | None, ...]", (None, None, None))
+    best: _Extreme | None = None
     for item in asked.run():
         measure = item if key is None else key(item)
         if not asked.begun:
             ready.append((item, measure))
             continue
-        if found is None or best is None or least is None:
-            start, mark = _best(b, name, better, ready) if ready else (default, UNDEFINED)
-            if isinstance(start, Number) and isinstance(item, Number):
-                start = unify(name, start, item)[0](start)
-            found, best = asked.slot("found", bool(ready)), asked.slot(name, start, item)
-            least = best if key is None else asked.slot("key", mark, measure)
-        closer = b.either(
-            b.not_(found.load()), lambda m=measure, least=least: b.compared(better, m, least.load())
-        )
-        now = best.load()
-        if isinstance(item, Number) and isinstance(now, Number) and item.weak is None and now.weak is None:
-            item = unify(name, now, item)[0](item)
-        for taken in b.branches(closer):
-            if taken:
-                best.store(item)
-                if key is not None:
-                    least.store(measure)
-                found.store(True)
-    if found is not None and best is not None:
-        if or_none and not ready:
-            return b.if_exp(found.load(), best.load, lambda: None)
-        if not ready and default is UNDEFINED:
-            b.assert_(found.load(), lambda: f"{name}() of nothing: give it default=")  # noqa: PT009
-        return best.load()
+        if best is None:
+            known = _best(b, name, better, ready) if ready else None
+            best = _Extreme(b, name, better, known, default)
+            best.begin(asked, item, UNDEFINED if key is None else measure)
+        best.compare(item, measure)
+    if best is not None:
+        return best.outcome()
     if any(late(v) for pair in ready for v in pair):
         return _best(b, name, better, ready)[0]
     return plain([item for item, _ in ready], **kwargs) if single else plain(*args, **kwargs)
+
+
+def _check_extreme(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    if len(args) == 1 and isinstance(args[0], Number):
+        hint = f"write {VALUE}.reduce_{name}()" if args[0].lanes > 1 else "give two numbers or more"
+        refuse("builtin", f"{name} of one number has no meaning in compiled code", hint=hint)
+    if not args or not kwargs.keys() <= {"key", "default"}:
+        hint = f"write {name}(a, b), or {name}(items, default=..., key=...)"
+        refuse("builtin", f"{name} takes numbers or a sequence of them, and `key` and `default`", hint=hint)
+
+
+class _Extreme:
+    """The best item so far and its key, in slots: items are made in regions."""
+
+    def __init__(
+        self, b: Staging, name: str, better: str, known: tuple[Any, Any] | None, default: Any
+    ) -> None:
+        self._b, self._name, self._better = b, name, better
+        self._known = known
+        """The best of the items known before, with its key; None where there were none."""
+        self._default = default
+        self._found: Var
+        """Whether there was an item."""
+        self._best: Var
+        self._least: Var
+        """The best item's key: the item itself where no key was given."""
+
+    def begin(self, asked: Generated, item: Any, measure: Any) -> None:
+        """Slots before the first item that is made in a region; ``measure`` where items have keys."""
+        default = UNDEFINED if self._default is None else self._default
+        start, mark = self._known or (default, UNDEFINED)
+        if isinstance(start, Number) and isinstance(item, Number):
+            start = unify(self._name, start, item)[0](start)
+        self._found = asked.slot("found", self._known is not None)
+        self._best = asked.slot(self._name, start, item)
+        self._least = self._best if measure is UNDEFINED else asked.slot("key", mark, measure)
+
+    def compare(self, item: Any, measure: Any) -> None:
+        """Code that keeps the item if it is the first, or better than the best so far."""
+        b = self._b
+        closer = b.either(
+            b.not_(self._found.load()), lambda: b.compared(self._better, measure, self._least.load())
+        )
+        now = self._best.load()
+        if isinstance(item, Number) and isinstance(now, Number) and item.weak is None and now.weak is None:
+            item = unify(self._name, now, item)[0](item)
+        for taken in b.branches(closer):
+            if taken:
+                self._best.store(item)
+                if self._least is not self._best:
+                    self._least.store(measure)
+                self._found.store(True)
+
+    def outcome(self) -> Any:
+        """The best of all items; without items the default, or an assertion that says it is missing."""
+        b, name = self._b, self._name
+        if self._known is None and self._default is None:
+            return b.if_exp(self._found.load(), self._best.load, lambda: None)
+        if self._known is None and self._default is UNDEFINED:
+            b.assert_(self._found.load(), lambda: f"{name}() of nothing: give it default=")  # noqa: PT009
+        return self._best.load()
 
 
 def _best(b: Staging, name: str, better: str, ready: list[tuple[Any, Any]]) -> tuple[Any, Any]:
