@@ -1,13 +1,50 @@
-"""What to write in place of an operator that is not there for its operands."""
+"""What Python says of operations that an object does not have: operators, calls, indices, loops.
+
+Each becomes what was found, and what to write instead.
+"""
 
 from __future__ import annotations
 
+import ast
+import re
+
+from weft.diagnostics import INDEX, OBJECT, STORED, VALUE, Diagnostic, a_
+from weft.diagnostics.wrote import Source
 from weft.lang.above import above
 
-__all__ = ["INDICES", "compared_hint", "operand_hint"]
+__all__ = ["BRACKETS", "Found", "article", "inserted", "not_combined", "not_done", "operand_hint", "problem"]
 
+Found = tuple[Diagnostic, object]
+"""What is wrong, and which part of the expression is meant."""
 INDICES = frozenset({"Dimensions", "GlobalIndex"})
 """What ``thread_idx`` and its kin are."""
+_BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
+_COMPARE = re.compile(r"'(.+)' not supported between instances of '(.+)' and '(.+)'")
+_UNARY = re.compile(r"bad operand type for (?:unary )?(.+): '(.+)'")
+_VERB = re.compile(
+    r"'(.+)' object (is not callable|is not subscriptable|is not iterable|does not support item assignment)"
+)
+_NAMED = {"NoneType": "None", "type": "a class", "function": "a function", "method": "a method"}
+_UNPACK = re.compile(r"cannot unpack non-iterable (.+) object")
+BRACKETS = {
+    "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
+    "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
+    "Distributing": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)",
+}
+"""What to write, by the name of what ``tensor.tile`` and its kin give."""
+
+
+def problem(
+    code: str, message: str, hint: str | tuple[str, ...] = "", *notes: str, part: object = None
+) -> Found:
+    """One thing that is wrong, which has no place yet."""
+    hints = (hint,) if isinstance(hint, str) else hint
+    return Diagnostic(code, message, notes=notes, hints=tuple(filter(None, hints))), part
+
+
+def article(kind: str) -> str:
+    """The name of a class with its article."""
+    return _NAMED.get(kind) or a_(kind)
 
 
 def operand_hint(left: str, right: str) -> str:
@@ -51,3 +88,113 @@ def compared_hint(left: str, right: str) -> str:
     if "LayoutTensor" in (left, right):
         return "compare element by element, t[i, j]; of a thread's own copy t.map(lambda x: x > 0.0)"
     return operand_hint(left, right)
+
+
+def not_combined(error: TypeError) -> Found | None:
+    """What Python says that an operator does not take."""
+    text = str(error)
+    if m := _BINARY.match(text):
+        op, left, right = m.groups()
+        op = {"** or pow()": "**"}.get(op, op.rstrip("=") if op not in ("==",) else op)
+        hint = "write the sum of the products as a loop" if op == "@" else operand_hint(left, right)
+        hint = "write tile.dot(a, b)" if op == "@" and "Tile" in (left, right) else hint
+        return problem("operand", f"`{op}` cannot combine {article(left)} with {article(right)}", hint)
+    if m := _COMPARE.match(text):
+        op, left, right = m.groups()
+        message = f"`{op}` cannot compare {article(left)} with {article(right)}"
+        return problem("operand", message, compared_hint(left, right))
+    if m := _UNARY.match(text):
+        message = f"`{m[1]}` takes a number, not {article(m[2])}"
+        return problem("operand", message, operand_hint(m[2], m[2]))
+    return None
+
+
+_VERBS = {
+    "is not subscriptable": (
+        "index",
+        "cannot be indexed",
+        "index a pointer, a tensor, a tuple or a SIMD value",
+    ),
+    "is not iterable": (
+        "iteration",
+        "cannot be looped over",
+        "loop over range(n) and index, or unroll a tuple",
+    ),
+}
+
+
+def not_done(error: TypeError, node: ast.AST | None, source: Source | None) -> Found | None:
+    """What Python says that an object is not or does not do: called, indexed, looped over, unpacked."""
+    text = str(error)
+    statement = None if source is None or node is None else source.statement_of(node)
+    if (isinstance(statement, ast.Assign) and statement.value is node) or statement is node:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Tuple, ast.List)):
+            text = re.sub(r"'(.+)' object is not iterable", r"cannot unpack non-iterable \1 object", text)
+    if m := _UNPACK.match(text):
+        return _unpacked(m[1])
+    m = _VERB.match(text)
+    if m is None:
+        return None
+    kind, verb = m[1].removeprefix("typing."), m[2]
+    if verb == "is not callable":
+        return _called(kind, node)
+    if verb == "does not support item assignment":
+        return _item_assigned(kind)
+    code, words, hint = _VERBS[verb]
+    if kind == "Pointer" and code == "iteration":
+        hint = f"loop over range(n) and index: {VALUE}[i]"
+    if kind in ("function", "method") and code == "index":
+        hint = _parentheses(node)
+    elif kind in INDICES:
+        hint = f"write {OBJECT}.x, {OBJECT}.y or {OBJECT}.z"
+    return problem(code, f"{article(kind)} {words}", hint, part=VALUE if code == "iteration" else None)
+
+
+def _unpacked(kind: str) -> Found:
+    hint = f"take its lanes: {VALUE}[0]" if kind.startswith("SIMD[") else "assign it to one variable"
+    if kind.startswith("SIMD[") and kind.endswith((", 2]", ", 4]")):
+        hint = f"write vec{kind[-2]}({VALUE}), from weft.linalg, or take its lanes: {VALUE}[0]"
+    return problem("unpack", f"{article(kind)} is one value and cannot be unpacked", hint, part=VALUE)
+
+
+def _called(kind: str, node: ast.AST | None) -> Found:
+    shown = article(kind)
+    attribute = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
+    hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
+    if kind == "TypeVar":
+        hint = "only kernels and @funcs know what it stands for: decorate the function with @func"
+    if isinstance(node, ast.Call):
+        shown = f"`{ast.unparse(node.func)}` is {shown}"
+        if kind in INDICES:
+            hint = f"write {ast.unparse(node.func)}.x"
+    return problem("call", f"{shown}, which cannot be called", BRACKETS.get(kind, hint))
+
+
+def _item_assigned(kind: str) -> Found:
+    if kind.startswith("SIMD[") or above().exporter(kind):
+        return inserted(kind)
+    hint = "write to a pointer or a tensor, or make a new value"
+    if kind in ("function", "method"):
+        hint = f"call it: {OBJECT}(...)"
+    return problem("item-assignment", f"the items of {article(kind)} cannot be assigned", hint)
+
+
+def _parentheses(node: ast.AST | None) -> str:
+    """What to write where a function is indexed: ``t.load[width](i)`` is ``t.load(i, width=...)``."""
+    hint = "call it, with all arguments in parentheses"
+    if not (isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute))):
+        return hint
+    called, within = ast.unparse(node.value), ast.unparse(node.slice).strip("()")
+    if called.endswith(".store"):
+        return f"{hint}: {called}(..., value)"
+    if called.endswith(".load"):
+        return f"{hint}: {called}(..., width={within})"
+    return f"{hint}: {called}({within})"
+
+
+def inserted(kind: str) -> Found:
+    """A lane or a number of a vector is assigned."""
+    message = f"the lanes of {article(kind)} are assigned in kernels and @funcs alone, not in a helper"
+    note = f"{article(kind)} is a value like a number: changing a lane makes a new one"
+    hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {STORED})"
+    return problem("item-assignment", message, hint, note)

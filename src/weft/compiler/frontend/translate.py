@@ -15,7 +15,6 @@ from enum import Enum, EnumMeta
 from types import FrameType, ModuleType
 from typing import Any, cast, get_origin
 
-from weft.compiler.frontend.combined import INDICES, compared_hint, operand_hint
 from weft.compiler.frontend.meaning import value_of
 from weft.compiler.frontend.names import (
     ALIASES,
@@ -31,25 +30,24 @@ from weft.compiler.frontend.names import (
     TENSOR_ALIASES,
     advice,
 )
+from weft.compiler.frontend.operations import (
+    Found,
+    article,
+    inserted,
+    not_combined,
+    not_done,
+    operand_hint,
+    problem,
+)
 from weft.compiler.ir.core import Value
-from weft.diagnostics import INDEX, OBJECT, STORED, VALUE, Diagnostic, Location, a_, nearest
+from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, nearest
 from weft.diagnostics.wrote import Source, source_of
 from weft.dtype import dtype_elsewhere, dtype_hint, made_by
-from weft.lang.above import above
 from weft.lang.hints import OF_NUMBERS
 from weft.lang.number import Number
 from weft.lang.spec import holds_values, is_composite
 from weft.lang.structs import is_struct
 
-_Found = tuple[Diagnostic, object]
-"""What is wrong, and which part of the expression is meant."""
-_BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
-_COMPARE = re.compile(r"'(.+)' not supported between instances of '(.+)' and '(.+)'")
-_UNARY = re.compile(r"bad operand type for (?:unary )?(.+): '(.+)'")
-_VERB = re.compile(
-    r"'(.+)' object (is not callable|is not subscriptable|is not iterable|does not support item assignment)"
-)
-_UNPACK = re.compile(r"cannot unpack non-iterable (.+) object")
 _COUNT = re.compile(
     r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?\)"
 )
@@ -57,30 +55,10 @@ _CALL = re.compile(r"(?:[\w.<>]*\.)?([\w<>]+)\(\) (takes|got|missing)\b")
 _CONSTRUCT = re.compile(r"^(\w+)\.__init__\(\)")
 _UNBOUND = re.compile(r"variable '(\w+)'")
 _PYTHON_MATH = frozenset({"math", "cmath", "numpy", "operator", "statistics", "cupy", "torch", "jax"})
-BRACKETS = {
-    "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
-    "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
-    "Distributing": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)",
-}
-"""What to write, by the name of what ``tensor.tile`` and its kin give."""
 _ALIKE = 0.75
 """How much a name must be like another of a module to be meant: a module has many."""
 _SHOWN = 12
 """A list of more names than this is not printed."""
-
-
-def problem(
-    code: str, message: str, hint: str | tuple[str, ...] = "", *notes: str, part: object = None
-) -> _Found:
-    """One thing that is wrong, which has no place yet."""
-    hints = (hint,) if isinstance(hint, str) else hint
-    return Diagnostic(code, message, notes=notes, hints=tuple(filter(None, hints))), part
-
-
-def _article(kind: str) -> str:
-    return {"NoneType": "None", "type": "a class", "function": "a function", "method": "a method"}.get(
-        kind
-    ) or a_(kind)
 
 
 _EXTENTS = frozenset({"shape", "size", "ndim", "rank", "stride", "strides", "dim", "numel", "layout"})
@@ -94,7 +72,7 @@ def _public(names: Iterable[str]) -> list[str]:
     return [n for n in names if not n.startswith("_")]
 
 
-def _attribute(error: AttributeError) -> _Found | None:
+def _attribute(error: AttributeError) -> Found | None:
     name, held = error.name, error.obj
     if not isinstance(name, str) or not name or held is None:
         return None
@@ -111,7 +89,7 @@ def _attribute(error: AttributeError) -> _Found | None:
         what = f"the class {held.__name__}"
     else:
         shown = isinstance(held, Number) or is_composite(held)
-        what = f"`{OBJECT}` ({_article(type(held).__name__)})" if shown else f"`{OBJECT}`"
+        what = f"`{OBJECT}` ({article(type(held).__name__)})" if shown else f"`{OBJECT}`"
     guess = (ALIASES if isinstance(held, Number) else TENSOR_ALIASES).get(name)
     guess = (guess if guess in known else None) or nearest(name, known, _ALIKE if module else 0.6)
     notes = (f"it has {', '.join(known)}",) if not module and 0 < len(known) <= _SHOWN else ()
@@ -170,88 +148,6 @@ def _of_module(module: ModuleType, name: str) -> str:
     return (package.startswith("weft") and advice(RENAMED.get(name, name))) or ""
 
 
-def _operator(error: TypeError) -> _Found | None:
-    text = str(error)
-    if m := _BINARY.match(text):
-        op, left, right = m.groups()
-        op = {"** or pow()": "**"}.get(op, op.rstrip("=") if op not in ("==",) else op)
-        hint = "write the sum of the products as a loop" if op == "@" else operand_hint(left, right)
-        hint = "write tile.dot(a, b)" if op == "@" and "Tile" in (left, right) else hint
-        return problem("operand", f"`{op}` cannot combine {_article(left)} with {_article(right)}", hint)
-    if m := _COMPARE.match(text):
-        op, left, right = m.groups()
-        message = f"`{op}` cannot compare {_article(left)} with {_article(right)}"
-        return problem("operand", message, compared_hint(left, right))
-    if m := _UNARY.match(text):
-        message = f"`{m[1]}` takes a number, not {_article(m[2])}"
-        return problem("operand", message, operand_hint(m[2], m[2]))
-    return None
-
-
-_VERBS = {
-    "is not subscriptable": (
-        "index",
-        "cannot be indexed",
-        "index a pointer, a tensor, a tuple or a SIMD value",
-    ),
-    "is not iterable": (
-        "iteration",
-        "cannot be looped over",
-        "loop over range(n) and index, or unroll a tuple",
-    ),
-}
-
-
-def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Found | None:
-    text = str(error)
-    statement = None if source is None or node is None else source.statement_of(node)
-    if (isinstance(statement, ast.Assign) and statement.value is node) or statement is node:
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Tuple, ast.List)):
-            text = re.sub(r"'(.+)' object is not iterable", r"cannot unpack non-iterable \1 object", text)
-    if m := _UNPACK.match(text):
-        hint = f"take its lanes: {VALUE}[0]" if m[1].startswith("SIMD[") else "assign it to one variable"
-        if m[1].startswith("SIMD[") and m[1].endswith((", 2]", ", 4]")):
-            hint = f"write vec{m[1][-2]}({VALUE}), from weft.linalg, or take its lanes: {VALUE}[0]"
-        return problem("unpack", f"{_article(m[1])} is one value and cannot be unpacked", hint, part=VALUE)
-    m = _VERB.match(text)
-    if m is None:
-        return None
-    kind, verb = m[1].removeprefix("typing."), m[2]
-    if verb == "is not callable":
-        attribute = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
-        hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
-        if kind == "TypeVar":
-            hint = "only kernels and @funcs know what it stands for: decorate the function with @func"
-        if kind in INDICES and isinstance(node, ast.Call):
-            hint = f"write {ast.unparse(node.func)}.x"
-        hint = BRACKETS.get(kind, hint)
-        shown = (
-            f"`{ast.unparse(node.func)}` is {_article(kind)}"
-            if isinstance(node, ast.Call)
-            else _article(kind)
-        )
-        return problem("call", f"{shown}, which cannot be called", hint)
-    if verb == "does not support item assignment":
-        if kind.startswith("SIMD[") or above().exporter(kind):
-            return _inserted(kind)
-        hint = "write to a pointer or a tensor, or make a new value"
-        if kind in ("function", "method"):
-            hint = f"call it: {OBJECT}(...)"
-        return problem("item-assignment", f"the items of {_article(kind)} cannot be assigned", hint)
-    code, words, hint = _VERBS[verb]
-    if kind == "Pointer" and code == "iteration":
-        hint = f"loop over range(n) and index: {VALUE}[i]"
-    if kind in ("function", "method") and code == "index":
-        hint = "call it, with all arguments in parentheses"
-        if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
-            called, within = ast.unparse(node.value), ast.unparse(node.slice).strip("()")
-            within = f"..., width={within}" if called.endswith(".load") else within
-            hint += f": {called}({'..., value' if called.endswith('.store') else within})"
-    elif kind in INDICES:
-        hint = f"write {OBJECT}.x, {OBJECT}.y or {OBJECT}.z"
-    return problem(code, f"{_article(kind)} {words}", hint, part=VALUE if code == "iteration" else None)
-
-
 def _parameters(callee: Any) -> list[inspect.Parameter] | None:
     """The parameters of what a call calls, without ``self``; None where nobody knows them."""
     callee = get_origin(callee) or callee
@@ -272,7 +168,7 @@ def _signature(callee: Any) -> str:
     return str(inspect.Signature(kept))
 
 
-def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
+def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> Found | None:
     text = re.sub(r"^__weft[\w.<>]*\.(?=[\w<>]+\(\))", "", str(error)).replace("<lambda>()", "this lambda")
     text = text.replace("kernel_print()", "print()")
     m = _CALL.match(text.replace("this lambda", "lambda()"))
@@ -324,7 +220,7 @@ def _module_of(node: ast.AST | None, frame: FrameType | None) -> str:
     return str(module or getattr(_class_of(callee), "__module__", "")).split(".")[0]
 
 
-def _python_math(node: ast.AST | None, frame: FrameType | None) -> _Found | None:
+def _python_math(node: ast.AST | None, frame: FrameType | None) -> Found | None:
     module = _module_of(node, frame)
     if module not in _PYTHON_MATH or not isinstance(node, ast.Call):
         return None
@@ -350,15 +246,7 @@ def _in_weft(call: ast.Call, name: str, frame: FrameType | None) -> str:
     return f"write weft.math.{name}({', '.join(map(ast.unparse, shown))})"
 
 
-def _inserted(kind: str) -> _Found:
-    """A lane or a number of a vector is assigned."""
-    message = f"the lanes of {_article(kind)} are assigned in kernels and @funcs alone, not in a helper"
-    note = f"{_article(kind)} is a value like a number: changing a lane makes a new one"
-    hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {STORED})"
-    return problem("item-assignment", message, hint, note)
-
-
-def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
+def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None) -> Found | None:
     """A table known at compile time, looked up at a place known only at run time."""
     if not isinstance(node, ast.Subscript):
         return None
@@ -371,10 +259,10 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
         stored and type(table).__name__ == "ndarray" and isinstance(error, (TypeError, ValueError))
     )
     if stored and is_struct(made := cast("type[Any]", type(table))) and hasattr(table, "insert"):
-        return _inserted(made.__name__)
+        return inserted(made.__name__)
     if isinstance(table, type) or (not late and not isinstance(error, _LateIndex)):
         return None
-    kind = "a table" if table is None else _article(type(table).__name__)
+    kind = "a table" if table is None else article(type(table).__name__)
     kind = {"an ndarray": "a NumPy array", "a ndarray": "a NumPy array"}.get(kind, kind)
     if stored:
         message = f"`{OBJECT}` is {kind} known at compile time, which a run-time value or index cannot change"
@@ -417,7 +305,7 @@ def translated(
     direct: bool,
     inside: bool,
     helper: str,
-) -> _Found:
+) -> Found:
     """What to say of an exception that is not weft's, and which part of the expression is meant.
 
     Args:
@@ -456,15 +344,15 @@ def translated(
     return problem("compile-time-error", text, hint)
 
 
-def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
+def _plain(error: TypeError, node: ast.AST | None) -> Found | None:
     """A TypeError that Python raised within weft over an argument of the user's."""
     text = str(error)
-    if isinstance(node, (ast.BinOp, ast.Compare)) and (found := _operator(error)):
+    if isinstance(node, (ast.BinOp, ast.Compare)) and (found := not_combined(error)):
         return found
     called = f"{ast.unparse(node.func)}(...)" if isinstance(node, ast.Call) else "this"
     if m := re.match(r"must be real number, not (.+)", text):
         hint = operand_hint(m[1], m[1])
-        return problem("operand", f"{called} takes a number, not {_article(m[1])}", hint)
+        return problem("operand", f"{called} takes a number, not {article(m[1])}", hint)
     if m := re.match(r"(.+) is not an element type", text):
         message = f"{called} takes an element type, which {m[1]} is not"
         hint = "write the element type first, then the number" if m[1].isdigit() else dtype_hint(m[1])
@@ -483,7 +371,7 @@ def _unpacked(node: ast.AST | None, frame: FrameType | None, count: int) -> str:
 
 def _direct(
     error: BaseException, node: ast.AST | None, frame: FrameType | None, source: Source | None
-) -> _Found | None:
+) -> Found | None:
     if isinstance(error, AttributeError):
         return _attribute(error)
     if isinstance(error, NameError):
@@ -505,10 +393,10 @@ def _direct(
         return problem("unpack", f"{m[2]} values are needed here{count}", hint)
     if not isinstance(error, TypeError):
         return None
-    return _operator(error) or _verb(error, node, source) or _call(error, node, frame)
+    return not_combined(error) or not_done(error, node, source) or _call(error, node, frame)
 
 
-def _sorting(node: ast.AST | None) -> _Found | None:
+def _sorting(node: ast.AST | None) -> Found | None:
     """What Python sorts by asking which is less."""
     func = node.func if isinstance(node, ast.Call) else None
     if getattr(func, "id", getattr(func, "attr", None)) not in ("sorted", "sort"):
@@ -520,7 +408,7 @@ def _sorting(node: ast.AST | None) -> _Found | None:
     )
 
 
-def _member(node: ast.AST | None, frame: FrameType | None) -> _Found | None:
+def _member(node: ast.AST | None, frame: FrameType | None) -> Found | None:
     """``Mode(n)``, of a number known at run time."""
     cls = value_of(node.func, frame) if isinstance(node, ast.Call) else None
     if not isinstance(cls, EnumMeta) or not isinstance(node, ast.Call) or not node.args:
@@ -542,7 +430,7 @@ def refined(
     frame: FrameType | None,
     helper: str,
     known: bool | None,
-) -> _Found:
+) -> Found:
     """A refusal of weft's, said more exactly where the expression at ``place`` allows it.
 
     ``known`` tells of a number that Python wanted to know the value of: whether it did so right there
