@@ -250,38 +250,49 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
     """A table known at compile time, looked up at a place known only at run time."""
     if not isinstance(node, ast.Subscript):
         return None
-    table = value_of(node.value, frame)
-    index = value_of(node.slice, frame)
-    late = isinstance(index, Number) and isinstance(index.value, Value)
-    late = late or bool(error.args and isinstance(error.args[0], Number)) or "valid indices" in str(error)
-    stored = isinstance(node.ctx, ast.Store)
-    late = late or (
-        stored and type(table).__name__ == "ndarray" and isinstance(error, (TypeError, ValueError))
-    )
+    table, stored = value_of(node.value, frame), isinstance(node.ctx, ast.Store)
     if stored and is_struct(made := cast("type[Any]", type(table))) and hasattr(table, "insert"):
         return inserted(made.__name__)
-    if isinstance(table, type) or (not late and not isinstance(error, _LateIndex)):
+    late = isinstance(error, _LateIndex) or _is_late(error, value_of(node.slice, frame))
+    if stored and type(table).__name__ == "ndarray":  # NumPy takes no number of run time
+        late = late or isinstance(error, (TypeError, ValueError))
+    if isinstance(table, type) or not late:
         return None
     kind = "a table" if table is None else article(type(table).__name__)
     kind = {"an ndarray": "a NumPy array", "a ndarray": "a NumPy array"}.get(kind, kind)
     if stored:
         message = f"`{OBJECT}` is {kind} known at compile time, which a run-time value or index cannot change"
-        length = getattr(table, "size", 0) or (type(table) is list and len(cast("list[Any]", table))) or "n"
-        kind = dtype_elsewhere(getattr(cast("Any", table), "dtype", None))
-        name = "Float32" if kind is None or kind.is_float else made_by[kind.name].__name__
-        hint = f"use memory of the thread: stack_allocation({name}, {length})"
-        if frame and isinstance(node.value, ast.Name) and node.value.id in frame.f_globals:
-            held = node.value.id
-            hint = f"pass it as an argument, which a kernel can write: a parameter `{held}: Pointer[{name}]`"
-        return problem("not-compile-time", message, hint, part=INDEX)
-    hint = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
-    if isinstance(table, (list, tuple)) and holds_values(table):
-        held = {type(v).__name__ for v in cast("list[Any]", table) if isinstance(v, Number)}
-        kept = f"InlineArray[{held.pop() if len(held) == 1 else 'Float32'}, {len(cast('list[Any]', table))}]"
-        hint = f"make it an array, which any index reads and writes: {kept}(*{OBJECT}); or unroll the loop"
+        return problem("not-compile-time", message, _memory_for(table, node.value, frame), part=INDEX)
     message = f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time"
-    hints = _of_a_dict(cast("dict[Any, Any]", table)) if isinstance(table, dict) else (hint,)
+    hints = _of_a_dict(cast("dict[Any, Any]", table)) if isinstance(table, dict) else (_indexable(table),)
     return problem("not-compile-time", message, hints, part=INDEX)
+
+
+def _is_late(error: BaseException, index: Any) -> bool:
+    """Whether a lookup failed since its index, or a dict's key, exists only at run time."""
+    if isinstance(index, Number) and isinstance(index.value, Value):
+        return True
+    return bool(error.args and isinstance(error.args[0], Number)) or "valid indices" in str(error)
+
+
+def _memory_for(table: Any, node: ast.expr, frame: FrameType | None) -> str:
+    """What to write in place of storing into what is known at compile time."""
+    length = len(table) if _class_of(table) is list else getattr(table, "size", 0)
+    kind = dtype_elsewhere(getattr(table, "dtype", None))
+    name = "Float32" if kind is None or kind.is_float else made_by[kind.name].__name__
+    if frame and isinstance(node, ast.Name) and node.id in frame.f_globals:
+        return f"pass it as an argument, which a kernel can write: a parameter `{node.id}: Pointer[{name}]`"
+    return f"use memory of the thread: stack_allocation({name}, {length or 'n'})"
+
+
+def _indexable(table: Any) -> str:
+    """What to write in place of reading what is known at compile time at an index of run time."""
+    if isinstance(table, (list, tuple)) and holds_values(table):
+        items = cast("list[Any]", table)
+        held = {type(v).__name__ for v in items if isinstance(v, Number)}
+        kept = f"InlineArray[{held.pop() if len(held) == 1 else 'Float32'}, {len(items)}]"
+        return f"make it an array, which any index reads and writes: {kept}(*{OBJECT}); or unroll the loop"
+    return f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
 
 
 def _of_a_dict(table: dict[Any, Any]) -> tuple[str, ...]:
