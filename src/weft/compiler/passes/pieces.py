@@ -106,17 +106,21 @@ class Cut:
             if op in self.together.laned:
                 out.append(Piece(None, [op], in_loop=in_loop, laned=True))
                 continue
-            free = op in self.together.chosen
-            node = Piece(op, asked=[] if free else self.decisions.asked(op, barrier))
-            if node.asked:
-                node.asking, node.parting = Piece(None), self.decisions.parting(op, barrier)
-            loops = in_loop or op.name in LOOPS
-            around = (find_barrier(op.regions[-1]) or barrier) if op.name in LOOPS else barrier
-            for n, region in enumerate(op.regions):
-                inner = region.ops
-                if op.name == "weft.while" and n == 0:
-                    inner = inner[:-1]
-                node.parts.append(self.pieces(inner, loops, around))
-            out.append(node)
+            out.append(self._divided(op, in_loop, barrier))
         flush()
         return out
+
+    def _divided(self, op: Op, in_loop: bool, barrier: Op | None) -> Piece:
+        """What threads come to together: a barrier, or a loop or branch around one, in pieces of its own."""
+        free = op in self.together.chosen
+        node = Piece(op, asked=[] if free else self.decisions.asked(op, barrier))
+        if node.asked:
+            node.asking, node.parting = Piece(None), self.decisions.parting(op, barrier)
+        loops = in_loop or op.name in LOOPS
+        around = (find_barrier(op.regions[-1]) or barrier) if op.name in LOOPS else barrier
+        for n, region in enumerate(op.regions):
+            inner = region.ops
+            if op.name == "weft.while" and n == 0:
+                inner = inner[:-1]
+            node.parts.append(self.pieces(inner, loops, around))
+        return node
