@@ -1,4 +1,4 @@
-"""Functions written in weft that others than weft's code call, as C would: each by its own name."""
+"""Functions written in weft that other code calls by name, with C's calling convention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes code of IR: weft's own sources, and LLVM."""
+"""Digests of what turns IR into code, weft's own sources and LLVM: parts of every key of the cache."""
 
 from __future__ import annotations
 

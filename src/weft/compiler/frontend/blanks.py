@@ -1,4 +1,4 @@
-"""What stands for the value of a variable, or of a result, where it is None."""
+"""Placeholders: values of the right type for a variable, or a result, that is None."""
 
 from __future__ import annotations
 

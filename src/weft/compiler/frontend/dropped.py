@@ -1,4 +1,4 @@
-"""Statements whose value nobody takes, where all that they do is to compute it."""
+"""Warns of statements that only compute a value which nobody uses: ``max(a, b)`` alone on a line."""
 
 from __future__ import annotations
 

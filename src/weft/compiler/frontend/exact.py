@@ -1,4 +1,4 @@
-"""Elaboration for checked kernels: operations say which expression of the user's they come from."""
+"""Elaboration for checked kernels: each operation keeps the user's expression that it comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Garbage is looked for less often while something is compiled: nearly all that is made there is needed."""
+"""Python collects garbage less often while something is compiled: nearly all that is made there is in use."""
 
 from __future__ import annotations
 

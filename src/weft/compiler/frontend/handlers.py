@@ -1,4 +1,4 @@
-"""``try`` and ``suppress`` in helpers that wait for what a run-time division or index never raises."""
+"""``try`` and ``suppress`` in helpers for exceptions that a division or an index at run time never raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel leaves in the program around it: nothing that exists only at run time."""
+"""Refuses run-time values that a kernel leaves in objects of the program, where they mean nothing later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``:=`` assigns: in which statement, whether that is certain, and what a condition says of it."""
+"""What ``:=`` assigns: in which statement, whether certainly, and what a condition tells of them."""
 
 from __future__ import annotations
 

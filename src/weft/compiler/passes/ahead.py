@@ -1,4 +1,4 @@
-"""Memory that a block on a CPU is to read some rounds later, or the next block: it is asked for before.
+"""Prefetches of memory that a block on a CPU reads some rounds later, or that the next block reads.
 
 Where neighbouring blocks cannot do a loop with the grid's stride side by side, since each has its shared
 memory, a block reads a short stretch and goes on far away: further than the processor sees ahead, and not

@@ -1,4 +1,4 @@
-"""Variables that code reads before it gives them anything: what they hold is kept from what came before."""
+"""Variables that a piece of code may read before it assigns them: their values are kept from before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of threads that several values have in turn, each from where it is made to where it is used last."""
+"""Memory of threads that several values share in turn: each needs it from its first write to its last use."""
 
 from __future__ import annotations
 

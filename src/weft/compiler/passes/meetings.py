@@ -1,4 +1,4 @@
-"""What a thread does that is left where it waits (``resumable``): it arrives, and looks whether others have.
+"""How a thread that can be suspended (``resumable``) waits: it counts itself in, and looks who else has come.
 
 Where they meet lies in memory of the block. A barrier's place there, and that of an exchange between lanes,
 has how many have arrived and how often all had; who waits asks for that each time it is gone on with.

@@ -1,4 +1,4 @@
-"""Loops over threads of which LLVM does two vectors at a time, where blocks have whole strips of threads.
+"""Loops over threads in which LLVM interleaves two vectors, where blocks have whole strips of threads.
 
 What a thread computes waits for what it computed before; beside a second vector the processor waits less. Two
 vectors of floats of 32 bits are a strip where a vector has 8 of them; LLVM is told of one where it has more.

@@ -1,4 +1,4 @@
-"""Threads of which each keeps its place while others go on: where one waits for what a later one does.
+"""Threads as coroutines, for kernels in which one thread waits for what a later one does.
 
 Loops over threads run what all do before what they do next, so no kernel can be made of them whose warps
 have different tasks. Here a thread is a function that is left where it waits and gone on with later (LLVM's

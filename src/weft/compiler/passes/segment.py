@@ -1,4 +1,4 @@
-"""A piece of a kernel on a CPU, for the thread at hand: values of other pieces lie in arrays."""
+"""Code of one piece of a kernel on a CPU, for one thread: values from other pieces are read from arrays."""
 
 from __future__ import annotations
 

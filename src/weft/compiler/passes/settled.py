@@ -1,4 +1,4 @@
-"""Loads from shared memory that give all threads of a block the same, and may be made once for all of them.
+"""Loads from shared memory that are made once for all threads of a block, since all get the same.
 
 Such a load is from a place that is known when it is compiled, and nothing can have written to shared memory
 since the threads have met last, on no way that leads to it. What another thread writes there at the same

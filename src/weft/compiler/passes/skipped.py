@@ -1,4 +1,4 @@
-"""Loops with barriers, a round of which some threads end early where no more come: they skip the rest.
+"""Rounds that some threads end early, after a loop's last barrier: the rest moves into the other branch.
 
 ``barrier(); if own: continue; rest`` is ``if not own: rest``, after which all threads begin the next round
 together. What is left where nobody waits for anybody is then done thread by thread.

@@ -1,4 +1,4 @@
-"""Accesses that belong together: the numbers of a struct that is copied, which are checked as one."""
+"""Accesses next to each other, as of the numbers of a struct that is copied, are checked as one."""
 
 from __future__ import annotations
 

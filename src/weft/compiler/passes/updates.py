@@ -1,4 +1,4 @@
-"""Memory that a thread reads and then writes, ``t[i] += x``: one look at who else was there does for both.
+"""Reads followed by a write of the same place, ``t[i] += x``, in checked kernels: one check does for both.
 
 What races with the read races with the write too, where nothing is between them at which threads may meet,
 hand over, or end.

@@ -1,4 +1,4 @@
-"""What a warp does as one (``gpu.warp_call``): functions that are given where its lanes keep their values.
+"""Functions that a warp runs once for all its lanes (``gpu.warp_call``), on the memory of their values.
 
 Nothing is computed by lanes there, and such a function reads and writes nothing else. So a call may wait: it
 stands behind all that its lanes do that needs nothing of it, which then is one loop over them.

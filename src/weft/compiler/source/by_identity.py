@@ -1,4 +1,4 @@
-"""Functions that go by what objects are (``is``, ``type``) and are not rewritten for it, by their code.
+"""Functions that ask what objects are (``is``, ``type``) and are not rewritten, recognised by their bytecode.
 
 What ``exec`` made has no text to rewrite: such a function refuses what exists only at run time. Installed
 packages are not looked into otherwise; of theirs those are rewritten that a kernel or a helper names, or

@@ -1,4 +1,4 @@
-"""A function of the program that is given some of what it names, as a function within a function is."""
+"""A Python function that is passed some of its outer variables, like a function within a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that have other code for a while: that of their text, rewritten."""
+"""Functions whose code is replaced for a while by a rewritten version of their source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One function for all that are made anew of the same code, as lambdas are."""
+"""One function object for all that Python makes again and again from the same code, such as lambdas."""
 
 from __future__ import annotations
 
