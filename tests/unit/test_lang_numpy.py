@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from weft import CompileError, Comptime, Float32, Int, Int8, Pointer, func, kernel, struct, unroll
+from weft.complex import ComplexFloat32
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
 from weft.math import sqrt
@@ -113,3 +114,46 @@ def test_they_are_as_weak_as_literals() -> None:
 
     with pytest.raises(CompileError, match="200 does not fit Int8"):
         run(k, np.zeros(1, np.int8))
+
+
+ANY: Any = np
+TABLE: Any = np.array([1 + 2j, 3])
+
+
+@func
+def objects(x: Float32, *, way: Comptime[str]) -> Any:
+    z: Any = ComplexFloat32(x, x)
+    match way:
+        case "nan_to_num":
+            return ANY.nan_to_num(x)
+        case "imag":
+            return ANY.imag(z)
+        case "real":
+            return ANY.real([z, z])[0].re
+        case "iscomplex":
+            return helper(z)
+        case "printed":
+            print(ANY.array([x, x]))
+            return x
+        case _:
+            return x * ANY.real(TABLE)[1] + ANY.imag(TABLE)[0]
+
+
+def helper(z: Any) -> Any:
+    return ANY.iscomplex(z)
+
+
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        ("nan_to_num", "write 0.0 if isnan"),
+        ("imag", "write z.im"),
+        ("real", "write z.re"),
+        ("iscomplex", "write z.im != 0.0"),
+        ("printed", "an array of NumPy's makes no text of run-time numbers"),
+    ],
+)
+def test_functions_that_give_objects_back_are_refused(way: str, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        objects(1.0, way=way)
+    assert objects(2.0, way="known") == 8.0

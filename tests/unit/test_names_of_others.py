@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import weft
@@ -106,3 +109,39 @@ def test_a_module_within_another() -> None:
         exec("import weft.warp")
     with pytest.raises(ImportError, match=r"weft has no module `weft\.sys\.info`"):
         exec("import weft.sys.info")
+
+
+def _sign(x: int) -> int:
+    return (x > 0) - (x < 0)
+
+
+def _bits(x: int) -> int:
+    return int(np.float32(x).view(np.uint32))
+
+
+_HERE = names._ELSEWHERE  # pyright: ignore[reportPrivateUsage]
+CURES: list[tuple[str, str, Callable[[int], float]]] = [
+    (_HERE["ffs"], "Int32", lambda x: (x & -x).bit_length()),
+    (_HERE["popc"], "Int32", lambda x: (x & 0xFFFFFFFF).bit_count()),
+    (_HERE["clz"], "Int32", lambda x: 32 - (x & 0xFFFFFFFF).bit_length()),
+    (_HERE["float_as_uint"], "Float32", _bits),
+    (names.NUMPYS["sign"].removeprefix("write "), "Float32", _sign),
+    (names.NUMPYS["rint"].removeprefix("write "), "Float32", lambda x: float(np.rint(x))),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "wanted"), CURES, ids=[cure[0] for cure in CURES])
+def test_what_is_to_be_written_computes_the_same(
+    text: str, kind: str, wanted: Callable[[int], float], tmp_path: Path
+) -> None:
+    body = re.split(r", (?:from|with|which) |;", text)[0]
+    imports = "import weft\nfrom weft import *\nfrom weft.bit import *\n"
+    program = f"{imports}@func\ndef f(x: {kind}):\n    return {body}\n"
+    (tmp_path / "cure.py").write_text(program, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("cure", tmp_path / "cure.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for x in (0, 1, -1, 2, 8, -8, 12, -(2**31)):
+        assert module.f(x) == wanted(x)

@@ -134,6 +134,9 @@ def _text(value: Any) -> str:
 
 
 def _check(value: object) -> None:
+    if type(value).__name__ == "ndarray" and getattr(value, "dtype", None) == "object":
+        hint = "print its elements, print(*x), or a list of them, print(x.tolist())"
+        refuse("print", "an array of NumPy's makes no text of run-time numbers", hint=hint)
     if host_object(value):
         refuse(
             "host-only",

@@ -16,6 +16,7 @@ from types import BuiltinFunctionType
 from typing import Any, cast
 
 from weft.compiler.frontend.hostcalls import Names, found
+from weft.compiler.frontend.names import NUMPYS_OF_OBJECTS
 from weft.compiler.frontend.tree import b_call, place
 from weft.diagnostics import VALUE, refuse
 from weft.lang.as_python import check_classes, stands_for
@@ -55,11 +56,28 @@ def _id(b: Any, value: Any) -> int:
     return id(value)
 
 
+def _of_numpy(value: Any) -> str:
+    """What to write instead of a function of NumPy's that gives objects back, or zeros, without a word."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    return NUMPYS_OF_OBJECTS.get(name, "") if module == "numpy" and isinstance(name, str) else ""
+
+
+def _of_objects(b: Any, function: Any, hint: str, *args: Any, **named: Any) -> Any:
+    for value in (*args, *named.values()):
+        items: Any = value.ravel().tolist() if getattr(value, "dtype", None) == "object" else value
+        if b.is_late(items):
+            message = f"`np.{function.__name__}` knows no run-time number, and gives it back"
+            refuse("not-compile-time", message, hint=hint)
+    return function(*args, **named)
+
+
 def is_meant(value: Any, of: Iterable[Any] = _MEANT) -> bool:
     """Whether a value is such a function, or has one in it."""
     kind = cast("type[Any]", type(value))
     if kind is BuiltinFunctionType:
         return value in of
+    if callable(value) and of is _MEANT and (text := _of_numpy(value)):
+        return bool(text)
     return any(is_meant(part, of) for part in _parts(kind, value))
 
 
@@ -78,6 +96,8 @@ def meant(b: Any, value: Any) -> Any:
         return value
     if kind is BuiltinFunctionType:
         return _MEANT[value](b)
+    if callable(value) and (text := _of_numpy(value)):
+        return functools.partial(_of_objects, b, value, text)
     if kind is dict:
         return {key: meant(b, item) for key, item in value.items()}
     if kind is functools.partial:

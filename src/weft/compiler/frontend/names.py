@@ -28,6 +28,7 @@ _LANES = {
 
 _SHARED = "stack_allocation(Float32, 256, address_space=AddressSpace.SHARED), from weft.memory"
 _ATOMIC = "Atomic.fetch_{}(pointer + i, value), from weft.atomic"
+_WRAPS = "a loop of Atomic.compare_exchange, from weft.atomic, that writes {}"
 _OVER = "global_idx.x, from weft.gpu, in a launch over=n"
 
 
@@ -59,13 +60,14 @@ _ELSEWHERE = {
     "ldg": "p[i]",
     **_all("pop_count(x), from weft.bit", "popc popcll popcount"),
     **_all("count_leading_zeros(x), from weft.bit", "clz clzll"),
-    **_all("count_trailing_zeros(x) + 1, from weft.bit", "ffs ffsll"),
+    **_all("count_trailing_zeros(x) + 1 if x != 0 else 0, with that of weft.bit", "ffs ffsll"),
     **_all("bit_reverse(x), from weft.bit", "brev brevll"),
     "byte_perm": "byte_permute(a, b, selector), from weft.bit",
     "selp": "a if condition else b",
     "saturatef": "clamp(x, 0.0, 1.0), from weft.math",
     **_all("a / b", "fdividef fdiv_rn"),
-    **_all("x.bitcast(Int32)", "float_as_int float_as_uint as_int as_uint"),
+    **_all("x.bitcast(Int32)", "float_as_int as_int"),
+    **_all("x.bitcast(UInt32)", "float_as_uint as_uint"),
     **_all("x.bitcast(Float32)", "int_as_float uint_as_float as_float"),
     **_all("Float32(x)", "half2float int2float_rn uint2float_rn"),
     "float2half": "Float16(x)",
@@ -97,7 +99,8 @@ _ELSEWHERE = {
         "atomicCAS atomic_cas atomic_cmpxchg",
     ),
     **_all("Atomic.exchange(pointer + i, value), from weft.atomic", "atomicExch atomic_xchg"),
-    **_all(_ATOMIC.format("add"), "atomicInc atomic_inc"),
+    **_all(_WRAPS.format("0 if old >= limit else old + 1"), "atomicInc atomic_inc"),
+    **_all(_WRAPS.format("limit if old == 0 or old > limit else old - 1"), "atomicDec atomic_dec"),
     **{f"atomic{n.title()}": _ATOMIC.format(n) for n in _ATOMICS},
     **{f"atomic_{n}": _ATOMIC.format(n) for n in _ATOMICS},
     **_all("@kernel, and a type for each parameter", "jit njit autojit"),
@@ -190,11 +193,21 @@ MATH = frozenset(
 
 RENAMED = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "power": "pow"}
 
+NUMPYS_OF_OBJECTS = {
+    "nan_to_num": "write 0.0 if isnan(x) else x, with isnan of weft.math",
+    "real": "write z.re",
+    "imag": "write z.im",
+    "real_if_close": "write z.re",
+    "isreal": "write z.im == 0.0",
+    "iscomplex": "write z.im != 0.0",
+    **_all("write isinstance(z, ComplexSIMD), with that of weft.complex", "isrealobj iscomplexobj"),
+}
+"""The same of those to which a run-time number is any object, which they give back or take for real."""
+
 NUMPYS = {
     "where": "write a if condition else b; of vectors, condition.select(a, b)",
     "clip": "write weft.math.clamp(x, low, high)",
-    "round": "write round(x)",
-    "rint": "write round(x)",
+    **_all("write weft.math.round(x), which is a float", "round rint"),
     "square": "write x * x",
     "sign": "write Float32(x > 0) - Float32(x < 0); where x is not 0 that is copysign(1.0, x)",
     "array": "write SIMD[Float32, 2](a, b), or take memory of the thread: stack_allocation(Float32, n)",
@@ -205,8 +218,7 @@ NUMPYS = {
     "phase": "write z.phase()",
     "polar": "write z.polar()",
     "rect": "write ComplexFloat32.from_polar(size, phase), from weft.complex",
-    "real": "write z.re",
-    "imag": "write z.im",
+    **NUMPYS_OF_OBJECTS,
     **_all(
         "write stack_allocation(Float32, n), of a size known at compile time",
         "zeros empty ones full zeros_like empty_like ones_like",
@@ -301,10 +313,13 @@ def package_of(module: str) -> str:
 
 
 OF_TILES = {
-    **_all("weft.math.max(x, 0.0)", "relu maximum clip clamp"),
+    "relu": "weft.math.max(x, 0.0)",
+    "maximum": "weft.math.max(x, y)",
+    **_all("weft.math.clamp(x, low, high)", "clip clamp"),
     "minimum": "weft.math.min(x, y)",
     **_all("1.0 / (1.0 + exp(-x)), with exp of weft.math", "sigmoid"),
-    **_all("the five lines: p = exp(x - x.max(axis=1)), then p / p.sum(axis=1)", "softmax log_softmax"),
+    "softmax": "the five lines: p = exp(x - x.max(axis=1)), then p / p.sum(axis=1)",
+    "log_softmax": "y = x - x.max(axis=1), then y - log(exp(y).sum(axis=1))",
     **_all("x.sum(axis=1) / n, with n elements in a row", "mean"),
     **_all("x.reduce(lambda a, b: a * b, axis=1)", "prod"),
     **_all("x.transpose()", "trans permute swapaxes T"),
