@@ -137,7 +137,23 @@ def test_what_is_no_array(any_context: DeviceContext) -> None:
     text = refusal(any_context, double, array.array("d", [1.0]), 1, over=1)
     assert "takes a buffer or array of Float32, not an array of Float64" in text
     assert 'pass `changed = np.asarray(memoryview(x)).astype("float32")`, and after synchronize()' in text
-    assert "write `x[...] = changed`, or annotate Pointer[Float64]" in text
+    assert "write `np.asarray(memoryview(x))[...] = changed`, or annotate Pointer[Float64]" in text
+    text = refusal(any_context, double, bytearray(12), 3, over=3)
+    assert 'pass np.frombuffer(x, "float32"), or annotate Pointer[UInt8]' in text
+    assert "write over=3" in refusal(any_context, double, np.zeros(3, "f4"), 3, over=range(3))
+
+
+def test_what_is_to_be_written_instead_works(any_context: DeviceContext) -> None:
+    x = array.array("d", [1.0, 2.0])
+    changed = np.asarray(memoryview(x)).astype("float32")
+    any_context.enqueue_function(double, changed, 2, over=2)
+    any_context.synchronize()
+    np.asarray(memoryview(x))[...] = changed
+    assert x.tolist() == [2.0, 4.0]
+    raw = bytearray(np.ones(2, np.float32).tobytes())
+    any_context.enqueue_function(double, np.frombuffer(raw, "float32"), 2, over=2)
+    any_context.synchronize()
+    assert np.frombuffer(raw, np.float32).tolist() == [2.0, 2.0]
 
 
 def test_fields_of_structs(any_context: DeviceContext) -> None:

@@ -78,9 +78,10 @@ def note_mismatch(
 
         copy = of_argument(found.copied)
         hint = f"pass {copy}"
-        if may_write(fn, p.name):
+        if may_write(fn, p.name) and "frombuffer" not in copy:  # which shares memory
             hint = f"{fn.name} writes to it: pass `changed = {copy}`, and after synchronize() write "
-            hint += f"`{OBJECT}[...] = changed`"
+            whole = f"np.asarray(memoryview({OBJECT}))" if "memoryview" in copy else OBJECT
+            hint += f"`{whole}[...] = changed`"
         hint += f", {found.instead}" if found.instead else ""
     allowed = found.allowed if found.allowed.startswith(("a ", "an ")) else a_(found.allowed)
     problems.add("argument-type", message, hint or f"pass {allowed}", at=at)

@@ -140,10 +140,11 @@ class Placements:
         if len(sizes) < len(given):
             if isinstance(over, (list, range)):
                 extents = tuple(cast("list[object]", over))
+                meant = len(over) if isinstance(over, range) and over == range(len(over)) else extents
                 message = (
                     f"over={over!r} is {a_(type(cast('object', over)).__name__)}; it takes an int or a tuple"
                 )
-                problem(message, f"write over={extents!r}")
+                problem(message, f"write over={meant!r}")
             else:
                 plain = isinstance(over, (float, str, tuple))
                 what = f"{over!r}" if plain else a_(type(over).__name__)

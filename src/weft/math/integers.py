@@ -127,7 +127,7 @@ def lcm(a: Any, b: Any) -> Any:
     if is_plain(a, b):
         return math.lcm(a, b)
     x, y = meet("lcm", a, b)
-    return abs(x // gcd(x, y) * y)
+    return abs(x) // gcd(x, y) * abs(y)
 
 
 def iota(kind: type[T], lanes: int, start: NumberLike = 0, step: NumberLike = 1) -> T:

@@ -148,6 +148,8 @@ def _as_elements(target: _End, source: _End) -> tuple[_End, _End]:
     convert = source.owner is not None and target.dtype not in _BITS
     hint = f"give the source as {target.dtype}: `array.astype(np.{target.dtype})`"
     hint = hint if convert else f"make both of {source.dtype}"
+    if convert and source.itemsize == 1 < target.itemsize and source.size == target.size * target.itemsize:
+        hint = f"have its bytes read as such: `np.frombuffer(array, np.{target.dtype})`"
     raise LaunchError.here("copy-dtype", message, hint, at=("src", 1))
 
 
