@@ -303,7 +303,7 @@ def _note(name: str, value: Any, out: Held, left: int, seen: set[int] | None = N
     return left
 
 
-def check(before: Held, what: str) -> None:
+def check(before: Held, what: str, hint: str = "") -> None:
     """Refuse the first container that is not what it was."""
     for beyond, state in before.beyond:
         beyond.left(state, what)
@@ -315,7 +315,8 @@ def check(before: Held, what: str) -> None:
                 "compile-time-container",
                 f"this run-time {what} changes {shown}, {a_(kind)} that exists at compile time only",
                 notes=(f"its code is made once, but would have to change the {kind} once per run",),
-                hint="assign a tuple instead, as in p = (p[0] + x, p[1]), or use SIMD or stack_allocation",
+                hint=hint
+                or "assign a tuple instead, as in p = (p[0] + x, p[1]), or use SIMD or stack_allocation",
             )
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 
 from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.generators import Generated
-from weft.compiler.frontend.iteration import Once, items_of, on_device
+from weft.compiler.frontend.iteration import Once, is_open, items_of, on_device
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import Var
@@ -109,11 +109,14 @@ class Flow(Logic):
             containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             if isinstance(items, Once):
                 items.spend()
+            hint = ""
             if isinstance(items, Range):
+                known = not any(is_open(n) for n in (items.start, items.stop, items.step))
+                hint = "write the rounds out: `for ... in unroll(range(...))`" * known
                 yield from self._counted(items, None)
             elif (found := items_of(items, whole=whole)) is not None:
                 yield from self._counted(Range(found.length), found.at)
-            check(containers, "loop")
+            check(containers, "loop", hint)
             return
         if isinstance(items, Number) or (is_composite(items) and getattr(items, "__iter__", None) is None):
             _refuse_items(items)

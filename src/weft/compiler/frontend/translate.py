@@ -292,6 +292,8 @@ def _indexable(table: Any) -> str:
         held = {type(v).__name__ for v in items if isinstance(v, Number)}
         kept = f"InlineArray[{held.pop() if len(held) == 1 else 'Float32'}, {len(items)}]"
         return f"make it an array, which any index reads and writes: {kept}(*{OBJECT}); or unroll the loop"
+    if isinstance(table, (list, tuple)) and any(map(callable, cast("list[Any]", table))):
+        return f"call each in a branch of its own: if {INDEX} == 0, and so on"
     return f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
 
 
