@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import CompileError, Comptime, Float32, Int, Int32, func, tile
+from weft import CompileError, Comptime, Float32, Int, Int16, Int32, UInt8, func, tile
 from weft.compile import compile_info
 from weft.gpu import block_idx
 from weft.layout import Layout, LayoutTensor
@@ -135,3 +135,19 @@ def test_refused(line: str, tmp_path: Path) -> None:
     with pytest.raises(CompileError, match=REFUSED[line][0]) as found:
         compile_info(made, layout, layout, target="cpu", emission_kind="ir")
     assert re.search(REFUSED[line][1], str(found.value))
+
+
+@tile.tile_kernel(threads=64)
+def _narrow_sums(x: LayoutTensor[UInt8], y: LayoutTensor[Int16], out: LayoutTensor[Int32]):
+    u, v = tile.load(x, 0, 128), tile.load(y, 0, 128)
+    tile.store(out[0], 0, u.cumsum().cast(Int32))
+    tile.store(out[1], 0, v.cumsum())
+    out[2, 0], out[2, 1] = Int32(u.sum()), v.sum()
+
+
+def test_narrow_integers_are_summed_in_32_bits(launch: Launch) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(0, 256, 128).astype(np.uint8), rng.integers(-(2**15), 2**15, 128).astype(np.int16)
+    *_, out = launch(_narrow_sums, x, y, np.zeros((3, 128), np.int32), grid_dim=1)
+    np.testing.assert_array_equal(out[:2], [np.cumsum(x), np.cumsum(y)])
+    assert out[2, :2].tolist() == [x.sum(), y.sum()]

@@ -13,7 +13,7 @@ from weft.lang.generic import K
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, type_name
 from weft.lang.operators import ARITHMETIC, BITWISE, define_operators, function_of
-from weft.lang.scalars import Bool, Int32
+from weft.lang.scalars import Bool, Int32, UInt32
 from weft.lang.spec import Leaf, NumberSpec, Spec, is_composite, leaves_of
 from weft.record import record
 from weft.tile.distribution import Distribution, Shape, blocked
@@ -205,7 +205,10 @@ class Tile(Generic[T]):
     def sum(self, axis: int) -> Tile[Any]: ...
 
     def sum(self, axis: int | None = None) -> Any:
-        """The sum along an axis, or of all elements; of Bools their number, as Int32."""
+        """The sum along an axis, or of all elements; of Bools their number, as Int32.
+
+        Integers of less than 32 bits are summed in 32, as Triton does.
+        """
         return _counted(self).reduce(_of.add, axis)
 
     @overload
@@ -277,7 +280,7 @@ class Tile(Generic[T]):
         return scanned(self, function, axis)
 
     def cumsum(self, axis: int = -1) -> Tile[Any]:
-        """The sum of each element and all before it along an axis."""
+        """The sum of each element and all before it along an axis, in the type that ``sum`` has."""
         return _counted(self).scan(_of.add, axis)
 
     # -- operators ------------------------------------------------------------------------------
@@ -389,7 +392,11 @@ def chosen(condition: Any, true: Any, false: Any) -> Any:
 
 
 def _counted(tile: Tile[Any]) -> Tile[Any]:
-    return tile.cast(Int32) if tile.dtype.kind == "bool" else tile
+    """What is summed: Bools and integers of less than 32 bits as such of 32, as Triton has it."""
+    dtype = tile.dtype
+    if dtype.is_float or dtype.bits >= Int32.dtype.bits:
+        return tile
+    return tile.cast(UInt32 if dtype.kind == "uint" else Int32)
 
 
 def joined(*shapes: Shape) -> Shape:
