@@ -27,7 +27,7 @@ from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.fold import against, compare, exact_function, fold, has_lanes, lanewise
 from weft.lang.hints import conversion_hint, incomparable, kind_of, meeting_hint, operand_hint
 from weft.lang.maybe import present
-from weft.lang.promote import as_mask, fits, promote
+from weft.lang.promote import as_mask, comparable, fits, promote
 from weft.lang.python_number import python_number
 
 if TYPE_CHECKING:
@@ -298,6 +298,8 @@ class Number(Conversions, AsPython):
             c = against(op, a.dtype, c)
             if isinstance(c, bool):
                 return number_class(DType.bool, a.lanes)(c)
+        if isinstance(c, int) and isinstance(a.value, Value) and a.weak is None:
+            comparable(op, c, type(a))
         signs = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
         b = maybe_current()
         try:

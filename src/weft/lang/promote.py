@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from weft.abi.formats import limits, overflows, wrap
 from weft.diagnostics import a_, in_digits, refuse
 from weft.dtype import DType
+from weft.lang.fold import compare
 
 if TYPE_CHECKING:
     from weft.lang.number import Number
@@ -64,6 +65,16 @@ def fits(literal: bool | int | float, cls: type[Number]) -> None:
         refuse("literal", message, hint="use a wider type, or math.inf", part=literal)
     if d.kind == "bool" and literal not in (0, 1):
         refuse("literal", f"{literal} is not a Bool", hint=f"write {bool(literal)}", part=literal)
+
+
+def comparable(op: str, literal: int, cls: type[Number]) -> None:
+    """Refuse to compare a number with a literal that its type does not hold: all compare alike."""
+    d = cls.dtype
+    if d.is_integer and not d.least <= literal <= d.greatest:
+        shown, always = in_digits(literal), "always" if compare(op, d.least, literal) else "never"
+        message = f"{shown} does not fit {cls.__name__}, which holds {d.least} to {d.greatest}"
+        hint = f"leave the comparison out, which {always} holds, or compare a wider number"
+        refuse("literal", message, hint=hint, part=literal)
 
 
 def as_mask(x: object, dtype: DType) -> object:
