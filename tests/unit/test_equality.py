@@ -98,6 +98,9 @@ class Pair(Generic[T]):
     a: T
     b: InlineArray[T, 2]
 
+    def first(self) -> T:
+        return self.a
+
 
 @func
 def pairs(x: Float32, y: Float64) -> tuple[Any, Any]:
@@ -129,6 +132,10 @@ def unlike(n: Int, *, way: Comptime[str]) -> Any:
             return n if lane_id in (0, 1) else 0
         case "method":
             return n * (array.__len__ != 2)
+        case "of a struct":
+            return Pair(n, array).first == 1
+        case "func":
+            return n if known_ranges == 1 else 0
         case _:
             asked: Any = lane_id
             return 1 if asked else n
@@ -143,6 +150,8 @@ def unlike(n: Int, *, way: Comptime[str]) -> Any:
         ("function", "cannot compare an int with a function"),
         ("among", "cannot compare an int with a function"),
         ("method", "cannot compare an int with a method"),
+        ("of a struct", "cannot compare an int with a partial"),
+        ("func", "cannot compare an int with a Func"),
         ("condition", "`asked` is a function, which is always true"),
         ("tuple", r"an InlineArray\[Int, 2\] and a tuple would never hold"),
     ],

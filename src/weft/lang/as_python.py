@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -13,7 +14,7 @@ from weft.lang.elaboration import maybe_current
 from weft.lang.hints import OF_NUMBERS, kind_of
 
 T = TypeVar("T")
-FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
+FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, functools.partial)
 
 
 def stands_for(cls: Any) -> Any:
@@ -48,7 +49,7 @@ def check_classes(a: Any, c: Any) -> None:
     with a number: parentheses are missing then.
     """
     for cls, plain in ((a, c), (c, a)):
-        if isinstance(cls, FUNCTIONS) and isinstance(plain, (AsPython, int, float)):
+        if is_function(cls) and isinstance(plain, (AsPython, int, float)):
             message = f"cannot compare {kind_of(plain)} with {kind_of(cls)}"
             refuse("operand", message, hint=f"call it: {LEFT if cls is a else RIGHT}()")
         if any(plain is one for one in (bool, int, float)) and stands_for(cls) is not None:
@@ -57,6 +58,11 @@ def check_classes(a: Any, c: Any) -> None:
                 f"the class of this number is {cls.__name__}, which is never Python's {plain.__name__}",
                 hint=f"write isinstance(x, {plain.__name__}), or compare with {cls.__name__}",
             )
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function, a method, or a ``@func``."""
+    return isinstance(value, FUNCTIONS) or hasattr(cast("Any", type(value)), "__weft_compiled__")
 
 
 def is_unasked(function: Any) -> bool:

@@ -42,6 +42,8 @@ class Compiled(Spelt):
     """What kernels and functions share: a definition, and its bound compile-time values."""
 
     __wrapped__: Callable[..., Any]
+    __weft_compiled__ = True
+    """By which those are known that must not see this class."""
 
     def __init__(self, definition: Definition, bound: dict[str, Any]) -> None:
         self.definition = definition

@@ -258,6 +258,9 @@ class InlineArray(_Base):
 
     __hash__: Any = object.__hash__
 
+    def __dir__(self) -> list[str]:
+        return []  # what it has is for weft
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self._items))})"
 

@@ -288,6 +288,15 @@ OF_PARTS = {
 }
 """What to write for methods of vectors and matrices elsewhere: here they are functions."""
 
+OF_ITEMS = {
+    **{name: f"write {name}({{}})" for name in ("sum", "max", "min", "any", "all")},
+    **_all("write len({})", "size shape length"),
+    "tolist": "leave it out: it is looped over and indexed as it is",
+    "copy": "write copy.copy({})",
+    **_all("make it as long as it gets, and assign its elements: x[i] = value", "append extend push_back"),
+}
+"""What to write for methods of arrays elsewhere, of an InlineArray or a tuple."""
+
 OF_POINTERS = {
     **dict.fromkeys(
         ("sum", "mean", "max", "min", "prod", "dot", "norm", "any", "all"), "loop over range(n): x[i]"

@@ -16,6 +16,7 @@ from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang.as_python import FUNCTIONS, check_classes, name_of, numpys, stands_for
+from weft.lang.decorators import Compiled
 from weft.lang.elaboration import current
 from weft.lang.hints import kind_of
 from weft.lang.maybe import Maybe
@@ -142,7 +143,7 @@ class Builtins(FunctionState):
 
     def uncalled(self, value: Any) -> Any:
         """What a number of the text is compared with: no function, of which the parentheses are missing."""
-        if type(value) in FUNCTIONS:
+        if type(value) in FUNCTIONS or isinstance(value, Compiled):
             check_classes(value, 0)
         return value
 

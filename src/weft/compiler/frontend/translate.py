@@ -20,6 +20,7 @@ from weft.compiler.frontend.names import (
     ALIASES,
     MATH,
     NUMPYS,
+    OF_ITEMS,
     OF_MODULES,
     OF_NUMBER_TYPES,
     OF_PARTS,
@@ -114,6 +115,8 @@ def _instead(held: Any, name: str, known: list[str], guess: str | None) -> str:
         return _of_number(held, name, known, guess)
     if kind == "Pointer" and name in _EXTENTS:
         return "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
+    if (kind == "tuple" or hasattr(type(held), "__weft_items__")) and name in OF_ITEMS:
+        return OF_ITEMS[name].format(OBJECT)
     if type(held).__module__.startswith("weft.linalg.") and name in OF_PARTS:
         return f"write {OF_PARTS[name].format(OBJECT)}"
     if kind == "Random" and is_composite(held) and guess is not None:
@@ -344,6 +347,10 @@ def translated(
         name = helper or "this call"
         hint = "end it by a condition known at compile time, or write a loop"
         return problem("recursion", f"{name} calls itself without end at compile time", hint)
+    if inside and isinstance(error, AttributeError) and isinstance(node, ast.Attribute):
+        found = _attribute(error) if error.name == node.attr else None  # what an element is asked for
+        if found is not None:
+            return found
     if inside and isinstance(error, TypeError):
         plain = _plain(error, node)
         if plain is not None:
