@@ -261,12 +261,8 @@ class Number(Conversions, AsPython):
                     hint=_OF_FLOATS[op],
                 )
         elif op == "/":
-            refuse(
-                "int-division",
-                f"`/` of integers (here {cls.__name__}) is a float in Python, and weft does not choose which",
-                hint=f"write {LEFT} // {RIGHT} for the integer quotient, "
-                f"or Float32({LEFT}) / Float32({RIGHT})",
-            )
+            several = (LEFT if isinstance(a, Number) else RIGHT) if cls.lanes > 1 else ""
+            refuse_quotient(cls.__name__, several)
         elif d.kind == "bool" and op not in _BITWISE:
             cls, d = number_class(DType.int64, cls.lanes), DType.int64
         if op in _BITWISE:
@@ -451,6 +447,22 @@ def _converted(number: Number, to: type[Number]) -> Any:
     if number.lanes != to.lanes:
         value = b.value("vector.splat", (value,), of_dtype(to.dtype, to.lanes))
     return value
+
+
+def refuse_quotient(name: str, several: str = "") -> NoReturn:
+    """Refuse ``/`` of integers; ``several`` is the side that has many, if one has."""
+    floats = f"{several}.cast(Float32) first" if several else f"Float32({LEFT}) / Float32({RIGHT})"
+    refuse(
+        "int-division",
+        f"`/` of integers (here {name}) is a float in Python, and weft does not choose which",
+        hint=f"write {LEFT} // {RIGHT} for the integer quotient, or {floats}",
+    )
+
+
+def of_integers(value: Any) -> bool:
+    """Whether a value, or what it has many of, is an integer or a Bool."""
+    dtype: DType | None = getattr(value, "dtype", None)
+    return not isinstance(python_number(value), float) if dtype is None else not dtype.is_float
 
 
 def constant(x: Any, cls: type[Number]) -> Any:

@@ -13,7 +13,7 @@ from weft.dtype import DTypeLike, as_dtype
 from weft.lang import struct
 from weft.lang.bracketed import Bracketed
 from weft.lang.hints import kind_of
-from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.number import Number, NumberLike, number_class, of_integers, refuse_quotient
 from weft.lang.operators import SIGNS, function_of
 from weft.lang.python_number import python_number
 from weft.lang.structs import replace_field
@@ -146,6 +146,8 @@ class Parts:
                 message = f"`{sign}` meets {type(self).__name__} and {type(other).__name__}"
                 refuse("operand", message, hint=hint)
             others = other.parts()
+        if operator == "truediv" and of_integers(self.parts()[0]) and of_integers(others[0]):
+            refuse_quotient(type(self).__name__, RIGHT if swapped else LEFT)
         function = function_of(operator)
         pairs = zip(self.parts(), others, strict=True)
         return self.of([function(o, p) if swapped else function(p, o) for p, o in pairs])

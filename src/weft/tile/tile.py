@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
-from weft.diagnostics import INDEX, VALUE, refuse
+from weft.diagnostics import INDEX, LEFT, RIGHT, VALUE, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang.generic import K
 from weft.lang.hints import kind_of
-from weft.lang.number import Number, NumberLike, number_class, type_name
+from weft.lang.number import Number, NumberLike, number_class, of_integers, refuse_quotient, type_name
 from weft.lang.operators import ARITHMETIC, BITWISE, define_operators, function_of
 from weft.lang.scalars import Bool, Int32, UInt32
 from weft.lang.spec import Leaf, NumberSpec, Spec, is_composite, leaves_of
@@ -366,9 +366,17 @@ def _power(base: Any, exponent: Any) -> Any:
 
 def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     function = _power if name == "pow" else function_of(name)
+    if name == "truediv":
+        return lambda self, other: _quotient(self, other, swapped)
     if swapped:
         return lambda self, other: together(function, other, self)
     return lambda self, other: together(function, self, other)
+
+
+def _quotient(tile: Tile[Any], other: Any, swapped: bool) -> Tile[Any]:
+    if of_integers(tile) and of_integers(other):
+        refuse_quotient(f"a tile of {type_name(tile.dtype)}", RIGHT if swapped else LEFT)
+    return together(_of.truediv, *((other, tile) if swapped else (tile, other)))
 
 
 define_operators(Tile, ARITHMETIC + BITWISE, _operator)
