@@ -13,7 +13,7 @@ from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic, a_, caller_location
 from weft.diagnostics.modules import present
 from weft.diagnostics.problems import Problems
-from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
+from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
 from weft.lang.generic import describe_annotation, substitute, type_meant, unify
@@ -269,9 +269,9 @@ def specs_of(kernel: Kernel[...], named: Mapping[str, Any], types: tuple[Any, ..
 def _spec(fn: Definition, p: Parameter, given: Any, problems: Problems) -> Spec:
     """The spec of a parameter by its annotation, and by what is given where that leaves something open."""
     try:
-        return StaticSpec(given) if p.comptime else spec_of_annotation(p.annotation, given)
+        return accept(p, given)[0] if p.comptime else spec_of_annotation(p.annotation, given)
     except Mismatch as found:
-        if found.annotation and p.annotation is not MISSING:
+        if p.comptime or (found.annotation and p.annotation is not MISSING):
             note_mismatch(problems, fn, p, found, None)
             return StaticSpec(None)
         message = f"the type of `{p.name}` is not known: found {found.found}, allowed is {found.allowed}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.cli.words import Words
 from weft.compiler.frontend.garbage import rarely_collected
-from weft.diagnostics import WeftError
+from weft.diagnostics import CompileError, WeftError
 from weft.diagnostics.hook import tell_more
 from weft.diagnostics.rendering import render_all
 from weft.record import replace
@@ -136,10 +136,13 @@ def _command(words: argparse.Namespace) -> int:
 
 
 def _run(words: argparse.Namespace) -> int:
+    if not words.check and (words.output is not None or words.format != "text"):
+        message = "--format and -o are for what --check finds, which is not asked for"
+        raise CompileError.at("option", message, None, hints=("add --check",))
     if words.explore:
         from weft.cli.schedules import in_orders
 
-        return in_orders(words.file, words.args, words.explore)
+        return in_orders(_again(words), words.file, words.args, words.explore)
     from weft.cli.run import Check, run
 
     if words.schedule_seed is not None:
@@ -152,6 +155,17 @@ def _run(words: argparse.Namespace) -> int:
         optimise_all(words.opt_level)
     check = Check(words.check, words.format, words.output) if words.check else None
     return run(words.file, words.args, check, interpret=words.interpret)
+
+
+def _again(words: argparse.Namespace) -> list[str]:
+    """The options of ``weft run`` for each of its runs in another order."""
+    if words.schedule_seed is not None:
+        message = "--explore goes through the seeds itself"
+        raise CompileError.at("option", message, None, hints=("leave --schedule-seed out",))
+    options = [f"--check={words.check}", f"--format={words.format}"] if words.check else []
+    options += [] if words.output is None else [f"--output={words.output}"]
+    options += [] if words.opt_level is None else [f"-O{words.opt_level}"]
+    return [*options, "--interpret"] if words.interpret else options
 
 
 class _Version(argparse.Action):

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, get_args, get_origin
 
 from weft.build.plan import kernels_of, named
-from weft.diagnostics import CompileError, Diagnostic, LaunchError, a_, nearest
+from weft.diagnostics import CompileError, Diagnostic, LaunchError, WeftError, a_, nearest
 from weft.lang.accept import element_dtype
 from weft.lang.decorators import Func, Kernel
 from weft.lang.generic import describe_annotation
@@ -123,7 +123,7 @@ def _unknown(file: str, name: str, kernels: Iterable[str], made: object = None) 
         message = f"{name} is a @func: it becomes code within the kernels that call it"
         hints = ("inspect one of those",)
     elif made is not None:
-        what = a_(type(made).__name__)
+        what = "a class" if isinstance(made, type) else a_(type(made).__name__)
         message = f"{name} in {file} is {what}, not a kernel"
         if callable(made):
             hints = (f"where it makes a kernel, write the call: {file}:'{name}(...)'",)
@@ -166,9 +166,13 @@ def _value(item: str, option: str, scope: dict[str, Any]) -> tuple[str, Any]:
         names = {**vars(weft), **scope} if option == "--type" else scope
     if text in names:
         return name, names[text]
-    with contextlib.suppress(SyntaxError, NameError, AttributeError, TypeError):
+    try:
         if option == "--type":
             return name, eval(compile(text, "<command line>", "eval", dont_inherit=True), dict(names))
+    except WeftError:
+        raise
+    except Exception:  # whatever an expression may raise
+        pass
     what = "neither a literal nor a name in the file" if option == "--param" else "no type"
     hint = "name a value of the file" if option == "--param" else f"write {option} {name}=Float32, say"
     raise CompileError.at("option", f"{option} {item}: {text!r} is {what}", None, hints=(hint,))

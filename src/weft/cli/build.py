@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -15,10 +16,12 @@ from weft.build.outcome import Outcome
 from weft.build.plan import Item, LeftOut, planned
 from weft.cli.asked import asked, file_and_name, find_kernels, in_options
 from weft.cli.program import compiled as code_of
-from weft.cli.program import execute
+from weft.cli.program import execute, guarded
 from weft.compile import default_target
 from weft.config import processors
-from weft.diagnostics import CompileError
+from weft.diagnostics import CompileError, WeftError, nearest
+from weft.lang.decorators import Kernel
+from weft.lang.signature import parameters
 from weft.targets import Target, find_target
 
 
@@ -31,29 +34,68 @@ def build(words: argparse.Namespace) -> int:
     start = time.perf_counter()
     targets = [find_target(name.strip()) for name in words.target.split(",") if name.strip()]
     targets = targets or [find_target(default_target())]
-    items: list[Item] = []
-    left: list[LeftOut] = []
-    for text in words.files:
-        for file, name in _files(text):
-            more, open_ = _of_file(file, name, targets, words)
-            items += more
-            left += open_
+    items, left, wrong = _asked_for(words, targets)
     for each in left:
         said = "; ".join(in_options(d, each.kernel).message for d in each.error.diagnostics)
         print(f"weft: left out {each.name}: {said}", file=sys.stderr)
-    if not items:
+    if not items and not wrong:
         message = f"there is no kernel to compile in {' '.join(words.files)}"
         hint = "for those that a function makes, write the call: FILE:'kernels()'; types: --type T=Float32"
         raise CompileError.at("unknown-kernel", message, None, hints=(hint,))
-    progress = _Progress(len(items), sys.stderr.isatty())
-    outcomes = compiled(items, words.jobs or processors(), progress.tell)
-    progress.clear()
-    outcomes, keys = assembled(outcomes, words.jobs or processors())
-    failed = [each.error for each in outcomes if each.error is not None]
-    _tell(words, outcomes, keys, targets, time.perf_counter() - start)
+    failed = [error for error in wrong if error is not None]
+    if items:
+        progress = _Progress(len(items), sys.stderr.isatty())
+        outcomes = compiled(items, words.jobs or processors(), progress.tell)
+        progress.clear()
+        outcomes, keys = assembled(outcomes, words.jobs or processors())
+        failed += [each.error for each in outcomes if each.error is not None]
+        _tell(words, outcomes, keys, targets, time.perf_counter() - start)
     if failed:
         raise CompileError([d for error in failed for d in error.diagnostics])
-    return 0
+    return int(bool(wrong))
+
+
+def _asked_for(
+    words: argparse.Namespace, targets: list[Target]
+) -> tuple[list[Item], list[LeftOut], list[WeftError | None]]:
+    """What is to be compiled, what is left open, and what went wrong with files; None where that was told."""
+    items: list[Item] = []
+    left: list[LeftOut] = []
+    wrong: list[WeftError | None] = []
+    for text in words.files:
+        for file, name in _files(text):
+
+            def add(file: str = file, name: str = name) -> int:
+                more, open_ = _of_file(file, name, targets, words)
+                items.extend(more)
+                left.extend(open_)
+                return 0
+
+            try:
+                if guarded(add):
+                    wrong.append(None)
+            except WeftError as error:
+                wrong.append(error)
+            except SystemExit:
+                print(f"weft: {file} ends the program as it is imported", file=sys.stderr)
+                wrong.append(None)
+    if not wrong:
+        _check_names(words, [each.instance.kernel for each in items] + [each.kernel for each in left])
+    return items, left, wrong
+
+
+def _check_names(words: argparse.Namespace, kernels: Sequence[Kernel[...]]) -> None:
+    """Refuse what is said of parameters that no kernel has."""
+    known = {p.name for kernel in kernels for p in parameters(kernel.definition)}
+    for option in ("param", "type", "layout"):
+        for item in getattr(words, option):
+            if (name := item.partition("=")[0]) not in known:
+                message, guess = (
+                    f"--{option} {item}: no kernel has a parameter `{name}`",
+                    nearest(name, known),
+                )
+                hints = (f"did you mean `{guess}`?",) if guess else ()
+                raise CompileError.at("option", message, None, hints=hints)
 
 
 def _tell(

@@ -21,6 +21,9 @@ def layout(words: argparse.Namespace) -> int:
     """
     shown = _value(words.layout, (Layout, ComposedLayout), _LAYOUT)
     threads = words.threads and _value(words.threads, Layout, "write Layout.row_major(4, 8), say")
+    if words.vector and not words.conflicts:
+        message = "--vector says of which vectors --conflicts counts the accesses, and it is not asked for"
+        raise CompileError.at("layout", message, None, hints=("add --conflicts Float32, say",))
     if words.conflicts:
         if threads is None:
             message = "conflicts are those of threads, and none were given"
@@ -28,7 +31,11 @@ def layout(words: argparse.Namespace) -> int:
         of = _value(words.conflicts, type, "write Float32, say")
         print(conflicts(shown, threads, of, vector=words.vector))
     if words.svg or not words.conflicts:
-        print_layout(shown, threads=threads, svg=words.svg)
+        try:
+            print_layout(shown, threads=threads, svg=words.svg)
+        except OSError as error:
+            message = f"cannot write {words.svg}: {error.strerror}"
+            raise CompileError.at("output", message, None, hints=("give --svg another name",)) from None
     return 0
 
 

@@ -28,12 +28,15 @@ def profile(words: argparse.Namespace) -> int:
     if words.nvtx:
         measured.start_ranges()
     measured.start()
+    status = 1
     try:
-        return run(words.file, words.args)
+        status = run(words.file, words.args)
+        return status
     finally:
         rows, events = measured.rows(), measured.trace()
         copied = {row.device.name: copy_rate(row.device) for row in rows}
-        print(table(rows, copied), file=sys.stderr)
+        if rows or status == 0:  # a program that failed has said why there are none
+            print(table(rows, copied), file=sys.stderr)
         if words.trace is not None:
             _write("--trace", words.trace, json.dumps({"traceEvents": events, "otherData": copied}))
         if words.page is not None:

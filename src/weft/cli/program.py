@@ -59,12 +59,26 @@ def guarded(action: Callable[[], int]) -> int:
 
 
 def execute(code: CodeType, name: str) -> ModuleType:
-    """Run a file's code as the module of that name, its folder first on the path for imports."""
+    """Run a file's code as the module of that name, its folder first on the path for imports.
+
+    A file of a package that is not the program itself may import what is beside it as Python lets it.
+    """
     module = ModuleType(name)
     module.__file__ = code.co_filename
     sys.modules[name] = module
     folder = os.path.dirname(code.co_filename)
     if sys.path[:1] != [folder]:
         sys.path.insert(0, folder)
+    if name != "__main__" and (package := _package(folder)):
+        module.__package__ = package
+        sys.path.insert(1, folder[: -len(package) - 1])
     exec(code, vars(module))
     return module
+
+
+def _package(folder: str) -> str:
+    """The name of the package that a folder is; empty where it is none."""
+    if not os.path.isfile(os.path.join(folder, "__init__.py")):
+        return ""
+    above, name = os.path.split(folder)
+    return f"{_package(above)}.{name}".lstrip(".")

@@ -10,17 +10,18 @@ from itertools import zip_longest
 from weft.config import environment
 
 
-def in_orders(file: str, args: Sequence[str], many: int) -> int:
-    """Run a file as usual and by so many seeds, each in a process of its own.
+def in_orders(options: Sequence[str], file: str, args: Sequence[str], many: int) -> int:
+    """Run a file as usual and by so many seeds, each in a process of its own, with the same options.
 
     Returns:
         the exit status: 1 where one run's output or status is not that of the first.
     """
-    first = _run(file, args, None)
+    words = *options, file, *args
+    first = _run(words, None)
     sys.stdout.write(first.stdout)
     sys.stderr.write(first.stderr)
     for seed in range(1, many + 1):
-        run = _run(file, args, seed)
+        run = _run(words, seed)
         difference = _difference(first, run)
         if difference:
             print(f"weft: with --schedule-seed {seed} {difference}", file=sys.stderr)
@@ -29,10 +30,9 @@ def in_orders(file: str, args: Sequence[str], many: int) -> int:
     return first.returncode
 
 
-def _run(file: str, args: Sequence[str], seed: int | None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "weft", "run", file, *args]
-    if seed is not None:
-        command[4:4] = ["--schedule-seed", str(seed)]
+def _run(words: Sequence[str], seed: int | None) -> subprocess.CompletedProcess[str]:
+    order = [] if seed is None else ["--schedule-seed", str(seed)]
+    command = [sys.executable, "-m", "weft", "run", *order, *words]
     env = {name: value for name, value in environment().items() if name != "WEFT_SCHEDULE"}
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 

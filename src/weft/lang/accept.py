@@ -74,12 +74,13 @@ def note_mismatch(
     message = f"argument `{p.name}` of {fn.name} takes {found.allowed}, not {found.found}"
     hint = found.hint
     if found.copied:
-        from weft.compiler.source.writes import may_write
+        from weft.compiler.source.writes import how_written
 
         copy = of_argument(found.copied)
         hint = f"pass {copy}"
-        if may_write(fn, p.name) and "frombuffer" not in copy:  # which shares memory
-            hint = f"{fn.name} writes to it: pass `changed = {copy}`, and after synchronize() write "
+        how = how_written(fn, p.name)
+        if how and "frombuffer" not in copy:  # which shares memory
+            hint = f"{fn.name} {how} to it: pass `changed = {copy}`, and after synchronize() write "
             whole = f"np.asarray(memoryview({OBJECT}))" if "memoryview" in copy else OBJECT
             hint += f"`{whole}[...] = changed`"
         hint += f", {found.instead}" if found.instead else ""
@@ -500,6 +501,8 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
     if is_open(annotation):
         if given is MISSING or is_open(given):
             raise Mismatch("no type", "a type")
+        if given is None or isinstance(given, (int, float, str)):
+            raise Mismatch(_describe(given), "a type")
         return spec_of_annotation(given)
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):

@@ -205,6 +205,9 @@ class SoA(Generic[T]):
         """
         import numpy as np
 
+        if not isinstance(given := cast("object", records), np.ndarray):
+            message = f"copy_from takes an array of NumPy's records, not {a_(type(given).__name__)}"
+            refuse("element", message, hint=f"write np.array([(...), ...], np.dtype({self.dtype}))")
         count, why, hint = cast("ElementType", self.dtype).counted(records.dtype, records.shape)
         if why or count != self.size or records.dtype.names is None:
             found = why or f"{count} records for {self.size} elements"

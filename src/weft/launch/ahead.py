@@ -43,15 +43,14 @@ def specs_ahead(kernel: Kernel[...]) -> Specs | None:
     check_names(kernel, problems)
     for p in parameters(fn):
         value = bound.get(p.name, p.default)
-        if p.comptime:
-            if value is MISSING:
-                return None
-            specs[p.name] = accept(p, value)[0]
-            continue
+        if p.comptime and value is MISSING:
+            return None
         try:
-            specs[p.name] = spec_of_annotation(substitute(p.annotation, types))
+            specs[p.name] = (
+                accept(p, value)[0] if p.comptime else spec_of_annotation(substitute(p.annotation, types))
+            )
         except Mismatch as found:
-            if not found.annotation:
+            if not (p.comptime or found.annotation):
                 return None
             note_mismatch(problems, fn, p, found, None)
     problems.check(CompileError, 0)

@@ -118,6 +118,8 @@ def _extents(layout: Layout | ComposedLayout) -> tuple[int, int]:
             "layout", f"{layout} is no table", "show a static layout of one or two modes; group() joins modes"
         )
     sizes = plain.static_shape
+    if 0 in sizes:
+        refuse("layout", f"{layout} has no elements to show", "give it extents from 1 on")
     return (1, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])
 
 

@@ -10,21 +10,21 @@ _ONLY_READ = frozenset({"dim", "dtype", "layout", "load", "rank", "shape", "size
 """Methods and attributes of memory that write nothing."""
 
 
-def may_write(fn: Definition, name: str) -> bool:
-    """Whether a function may write to the memory of a parameter, as far as its own text says."""
+def how_written(fn: Definition, name: str) -> str:
+    """``writes`` or ``may write``, as a function does to the memory of a parameter by its text, or nothing."""
     above = {below: node for node in ast.walk(fn.body()) for below in ast.iter_child_nodes(node)}
 
-    def writes(node: ast.AST) -> bool:
+    def written(node: ast.AST) -> str:
         holder = above.get(node)
         if isinstance(holder, ast.Subscript) and holder.value is node:
             while isinstance(above.get(holder), (ast.Subscript, ast.Attribute)) and _of(
                 above[holder], holder
             ):
                 holder = above[holder]
-            return not isinstance(getattr(holder, "ctx", None), ast.Load)
-        return not (isinstance(holder, ast.Attribute) and holder.attr in _ONLY_READ)
+            return "" if isinstance(getattr(holder, "ctx", None), ast.Load) else "writes"
+        return "" if isinstance(holder, ast.Attribute) and holder.attr in _ONLY_READ else "may write"
 
-    return any(isinstance(node, ast.Name) and node.id == name and writes(node) for node in above)
+    return max((written(n) for n in above if isinstance(n, ast.Name) and n.id == name), default="")
 
 
 def _of(node: ast.AST, part: ast.AST) -> bool:
