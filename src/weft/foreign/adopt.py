@@ -139,7 +139,9 @@ def _with_elements(array: ForeignArray, wanted: DType | None, allowed: str, kind
         return array
     convert = array.advice.convert.format(name=wanted.name)
     instead = f"or annotate {kind}[{type_name(array.dtype)}]"
-    if "(" not in convert:
+    if array.dtype is DType.uint8 and "memoryview" in convert:  # bytes, which may stand for anything
+        convert = f"pass np.frombuffer(x, np.{wanted.name}) for the numbers that its bytes are"
+    if "(" not in convert or convert.startswith("pass "):
         raise Mismatch(array.describe(), allowed, f"{convert}, {instead}")
     raise Mismatch(array.describe(), allowed, instead, copied=convert)
 

@@ -11,7 +11,7 @@ _ONLY_READ = frozenset({"dim", "dtype", "layout", "load", "rank", "shape", "size
 
 
 def how_written(fn: Definition, name: str) -> str:
-    """``writes`` or ``may write``, as a function does to the memory of a parameter by its text, or nothing."""
+    """``writes`` or ``may write``, as a function does to a parameter's memory by its text; or nothing."""
     above = {below: node for node in ast.walk(fn.body()) for below in ast.iter_child_nodes(node)}
 
     def written(node: ast.AST) -> str:
