@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
@@ -112,7 +112,8 @@ class Autotuner(Kernel[...], Generic[P]):
     def launch(self, ctx: DeviceContext, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         """What ``ctx.enqueue_function`` does with it."""
         named = {n: v for n, v in named.items() if v is not None or n not in _LAUNCH}
-        if (self.rules.names - {*OPTIONS}) & named.keys():  # it is chosen already
+        if chosen := (self.rules.names - {*OPTIONS}) & named.keys():
+            self._check_chosen(chosen, named)
             ctx.enqueue_function(self.kernel, *args, **named)
             return
         call = self._call(ctx, args, named)
@@ -122,6 +123,17 @@ class Autotuner(Kernel[...], Generic[P]):
             kernel = self._bound[config] = call.with_values(config)
         args, rest = call.with_arguments(config)
         ctx.enqueue_function(kernel, *args, **rest, **call.with_options(config))
+
+    def _check_chosen(self, chosen: Iterable[str], named: Mapping[str, Any]) -> None:
+        """Refuse functions of a configuration where the launch says itself what is tuned."""
+        for name in (n for n in OPTIONS if callable(named.get(n))):
+            given = " and ".join(f"{n}=" for n in sorted(chosen))
+            raise LaunchError.here(
+                "autotune",
+                f"{name} is a function of the configuration, and a launch that gives {given} takes none",
+                f"write {name}= as numbers, or leave {given} out",
+                at=(name, 9),
+            )
 
     def _call(self, ctx: DeviceContext, args: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
         options = {n: v for n, v in named.items() if n in _LAUNCH and v is not None}
