@@ -9,7 +9,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, cast
 
 from weft.abi.checks import ALWAYS
-from weft.compiler.frontend import access
+from weft.compiler.frontend import access, generators, pybuiltins, staging
 from weft.compiler.frontend.stage import is_staged
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.core import Attribute, Op, Region, Value
@@ -27,7 +27,10 @@ _NO_ATTRS: dict[str, Attribute] = {}
 _ACCESSES = frozenset(("llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"))
 _UNSEEN = {Feature.ASYNC_COPY}
 """What a machine does by assembly, where the library also has loads and stores, which checks see."""
-_OPERATORS = frozenset(m.__file__ for m in (access, conversions, lanes, number, operators, power, unfit))
+_OPERATORS = frozenset(
+    m.__file__
+    for m in (access, conversions, generators, lanes, number, operators, power, pybuiltins, staging, unfit)
+)
 """What stands between an operator, an index or a call of the library, and what it emits."""
 
 
