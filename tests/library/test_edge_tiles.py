@@ -298,6 +298,7 @@ def test_a_tensor_of_no_elements_has_no_tile_to_write(shape: tuple[int, int]) ->
         tile = x.tile[2, 2](block_idx.y, block_idx.x)
         tile.fill(1)
         tile[1, 1] = tile[0, 0] + Int32(tile.dim(0) * tile.dim(1))
+        x.tile[2, 2](0, 0).fill(1)
 
     memory = np.full((8, 8), 7, np.int32)
     ctx = DeviceContext(api="cpu")

@@ -12,7 +12,7 @@ from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import is_tuple, product
 from weft.layout.algebra.layout import Layout, make_layout
-from weft.layout.algebra.values import ceildiv, is_static, mul
+from weft.layout.algebra.values import ceildiv, is_static, most, mul
 from weft.layout.tensor.access import Element, coordinate, modes, place, step_alignment
 from weft.layout.tensor.edge import Edge, Edges, edge_of, known
 from weft.layout.tensor.partition import distribute, fit, tile, vectorize
@@ -62,7 +62,8 @@ class Tiling(_Splitting[T]):
             edges: list[Edge | None] = []
             for mode, size, step in zip(tiling.layout, tiling.sizes, tiling.steps, strict=True):
                 extent = product(mode.shape)
-                tiles = ceildiv(extent, size) if is_static(extent) else extent
+                # Without elements there is one tile all the same, an empty one.
+                tiles = most(ceildiv(extent, size), 1) if is_static(extent) else extent
                 steps.append(step if isinstance(step, Layout) else Layout(tiles, step))
             start = tensor.place_in(make_layout(*steps), position)
             taken: list[tuple[Any, Any]] = []
