@@ -51,6 +51,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["inspect", "program.py:open", "--type", "x=3"], "found the int 3, allowed is a type"),
         (["inspect", "program.py:open", "--type", "x=1/0"], "'1/0' is no type"),
         (["build", "program.py", "--param", "exponnet=3"], "did you mean `exponent`?"),
+        (["explore", "program.py", "--param", "exponnet=3"], "did you mean `exponent`?"),
+        (
+            ["explore", "program.py:power", "--param", "exponent=2", "--serve", "--port", "70000"],
+            "port 70000",
+        ),
     ],
     ids=str,
 )
@@ -85,6 +90,31 @@ def test_a_program_that_fails_is_not_said_to_launch_nothing(
 ) -> None:
     assert main(["profile", "nowhere.py"]) == 1
     assert "no kernel was launched" not in capsys.readouterr().err
+
+
+def test_tune_measures_where_launches_shall_not(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuned = """
+        import numpy as np
+        from weft import Comptime, Int, Pointer, autotune, kernel
+        from weft.gpu.host import DeviceContext
+
+        @autotune({"BY": [1, 2], "block_dim": [1]}, measure=lambda config, launch: 1.0, isolated=False)
+        @kernel
+        def add(x: Pointer[Int], *, BY: Comptime[int]):
+            x[0] += BY
+
+        ctx = DeviceContext(api="cpu")
+        ctx.enqueue_function(add, np.zeros(1, np.int64), grid_dim=1)
+        ctx.synchronize()
+    """
+    (here / "tuned.py").write_text("\n".join(line[8:] for line in tuned.splitlines()))
+    with config.scope(cache_dir=here / "cache", tune=False):
+        assert main(["tune", "tuned.py"]) == 0
+    assert "add" in capsys.readouterr().err
+    assert main(["tune", "nowhere.py"]) == 1
+    assert "no kernel" not in capsys.readouterr().err
 
 
 def test_files_that_cannot_be_imported_leave_the_others(

@@ -32,6 +32,24 @@ def asked(words: argparse.Namespace, scope: dict[str, Any]) -> dict[str, Any]:
     return named
 
 
+def check_names(words: argparse.Namespace, kernels: Iterable[Kernel[...]]) -> None:
+    """Refuse what is said of parameters that none of the kernels has.
+
+    Raises:
+        CompileError: there is such a parameter.
+    """
+    known = {p.name for kernel in kernels for p in parameters(kernel.definition)}
+    for option in ("param", "type", "layout"):
+        for item in getattr(words, option):
+            if (name := item.partition("=")[0]) not in known:
+                message, guess = (
+                    f"--{option} {item}: no kernel has a parameter `{name}`",
+                    nearest(name, known),
+                )
+                hints = (f"did you mean `{guess}`?",) if guess else ()
+                raise CompileError.at("option", message, None, hints=hints)
+
+
 def check_types(words: argparse.Namespace, kernel: Kernel[...], given: dict[str, Any]) -> None:
     """Refuse types for parameters that have one in the text: they would change nothing.
 

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -14,14 +13,12 @@ from weft.build.assembled import assembled
 from weft.build.compiled import compiled
 from weft.build.outcome import Outcome
 from weft.build.plan import Item, LeftOut, planned
-from weft.cli.asked import asked, file_and_name, find_kernels, in_options
+from weft.cli.asked import asked, check_names, file_and_name, find_kernels, in_options
 from weft.cli.program import compiled as code_of
 from weft.cli.program import execute, guarded
 from weft.compile import default_target
 from weft.config import processors
-from weft.diagnostics import CompileError, WeftError, nearest
-from weft.lang.decorators import Kernel
-from weft.lang.signature import parameters
+from weft.diagnostics import CompileError, WeftError
 from weft.targets import Target, find_target
 
 
@@ -80,22 +77,8 @@ def _asked_for(
                 print(f"weft: {file} ends the program as it is imported", file=sys.stderr)
                 wrong.append(None)
     if not wrong:
-        _check_names(words, [each.instance.kernel for each in items] + [each.kernel for each in left])
+        check_names(words, [each.instance.kernel for each in items] + [each.kernel for each in left])
     return items, left, wrong
-
-
-def _check_names(words: argparse.Namespace, kernels: Sequence[Kernel[...]]) -> None:
-    """Refuse what is said of parameters that no kernel has."""
-    known = {p.name for kernel in kernels for p in parameters(kernel.definition)}
-    for option in ("param", "type", "layout"):
-        for item in getattr(words, option):
-            if (name := item.partition("=")[0]) not in known:
-                message, guess = (
-                    f"--{option} {item}: no kernel has a parameter `{name}`",
-                    nearest(name, known),
-                )
-                hints = (f"did you mean `{guess}`?",) if guess else ()
-                raise CompileError.at("option", message, None, hints=hints)
 
 
 def _tell(

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from weft.build.plan import kernels_of
-from weft.cli.asked import asked, file_and_name, find_kernel, in_options
+from weft.cli.asked import asked, check_names, file_and_name, find_kernel, in_options
 from weft.cli.program import compiled, execute
 from weft.compile import default_target
 from weft.diagnostics import CompileError
@@ -70,7 +70,9 @@ def _looked_at(file: str, name: str, target: Target, words: argparse.Namespace) 
     if name:
         return {name: _one(find_kernel(file, name, module), target, words.over, named)}
     found: dict[str, Explored] = {}
-    for each, kernel in kernels_of(module).items():
+    kernels = kernels_of(module)
+    check_names(words, kernels.values())
+    for each, kernel in kernels.items():
         try:
             found[each] = _one(kernel, target, words.over, _of(kernel, named))
         except CompileError as error:

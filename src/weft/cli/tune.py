@@ -35,7 +35,7 @@ def tune(words: argparse.Namespace) -> int:
         sessions.current = None
         session.clear()
         _write(words, session)
-    if not session.searches:
+    if not session.searches and status == 0:  # a program that failed has said why
         print(f"weft tune: {words.file} has launched no kernel under @autotune", file=sys.stderr)
     return status or int(not session.choices)
 

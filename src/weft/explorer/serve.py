@@ -234,8 +234,8 @@ def serve(file: Path, make: Make, follow: Callable[..., Ways] | None, port: int)
 
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    except OSError as error:
-        message = f"cannot serve on port {port}: {error.strerror}"
+    except (OSError, OverflowError) as error:
+        message = f"cannot serve on port {port}: {getattr(error, 'strerror', None) or error}"
         raise CompileError.at("option", message, None, hints=("leave --port out",)) from None
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()

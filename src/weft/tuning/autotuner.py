@@ -190,7 +190,7 @@ class Autotuner(Kernel[...], Generic[P]):
                 self._chosen[key] = found
                 return found
         default = self._default(call)
-        if not settings().tune or not (rules.on_launch or session):
+        if not (session or (settings().tune and rules.on_launch)):
             return default
         reason = None if 0 in _extents(call) else self._hindered(ctx)
         if reason == "":
