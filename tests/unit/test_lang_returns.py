@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft import SIMD, Bool, Float32, Float64, Int, Int32, Pointer, func, struct
+import numpy as np
+
+from weft import SIMD, Bool, Float32, Float64, Int, Int32, Integer, Number, Pointer, func, struct
 
 
 @func
@@ -107,8 +109,23 @@ def test_structs_of_a_function_are_found_by_their_names() -> None:
 
 
 def test_nothing_is_returned() -> None:
-    import numpy as np
-
     held = np.zeros(1, np.float32)
     assert nothing(held) is None
     assert held[0] == 1.0
+
+
+@func
+def halved(x: Number) -> Number:
+    if isinstance(x, Integer):
+        whole: Integer = x
+        return whole // 2
+    return x / 2
+
+
+@func
+def floor_half(x: Integer) -> Integer:
+    return halved(x)
+
+
+def test_a_class_of_types_leaves_each_what_it_is() -> None:
+    assert (floor_half(7), floor_half(np.uint8(255)), halved(3.0)) == (7 // 2, 255 // 2, 3.0 / 2)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
-from weft.lang.number import Number, number_class
+from weft.lang.hints import kind_of
+from weft.lang.number import CLASSES, Number, number_class
+from weft.lang.weak import assumed_type
 
 
 @functools.cache
@@ -31,7 +34,21 @@ def is_open(annotation: object) -> bool:
 
 
 def closed(annotation: type[Number], value: object) -> type[Number]:
-    """The class that ``value`` becomes by an annotation: one of its own lanes where these are open."""
-    if not is_open(annotation):
+    """The class that ``value`` becomes by an annotation: one of its own lanes where these are open.
+
+    By a class of several types, such as ``Integer``, it stays what it is.
+
+    Raises:
+        CompileError: it is none of these types.
+    """
+    if is_open(annotation):
+        return number_class(annotation.dtype, value.lanes if isinstance(value, Number) else 1)
+    if annotation is Number or hasattr(annotation, "dtype"):
         return annotation
-    return number_class(annotation.dtype, value.lanes if isinstance(value, Number) else 1)
+    literal = isinstance(value, (bool, int, float))
+    kinds = [number_class(assumed_type(value)), CLASSES["float32", 1]] if literal else [type(value)]
+    found = next((kind for kind in kinds if issubclass(kind, annotation)), None)
+    if found is None:
+        message = f"{a_(annotation.__name__)} is annotated here, not {kind_of(value)}"
+        refuse("conversion", message, hint="convert it: Int(...), say, or annotate what it is", part=VALUE)
+    return found

@@ -7,14 +7,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from weft.diagnostics.modules import present
 from weft.lang import Float16, Float32, Float64, Int32, UInt32
-from weft.linalg.matrices import Matrix, determinant, diag, inverse, trace, transpose
+from weft.linalg.matrices import determinant, diag, inverse, trace, transpose
 from weft.linalg.parts import norm
-from weft.linalg.quaternions import Quaternion, slerp
-from weft.linalg.vectors import Vector, cross, distance, dot, length, normalize, outer, reflect
+from weft.linalg.quaternions import slerp
+from weft.linalg.vectors import cross, distance, dot, length, normalize, outer, reflect
+
+if TYPE_CHECKING:
+    from weft.linalg.value_types import Matrix, Quaternion, Vector
+else:
+    from weft.linalg.matrices import Matrix
+    from weft.linalg.quaternions import Quaternion
+    from weft.linalg.vectors import Vector
 
 __all__ = [
     "Matrix",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from weft.layout import LayoutTensor
-    from weft.linalg import Vector
+    from weft.linalg.vectors import Vector
     from weft.tile import Tile
 
     Elements = LayoutTensor[Any] | Tile[Any] | Vector[Any, Any]
