@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
 import operator
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,30 +12,12 @@ from typing import Any
 import pytest
 
 from pages import PAGES, ROOT, blocks
+from type_checks import complaints, expected
 from weft import WeftError
 from weft.lang import scalars
 from weft.lang.promote import promote
 
 pytest.importorskip("pyright", reason="pyright is not installed: pip install 'weft[dev]'")
-Complaints = dict[tuple[str, int], str]
-"""What is said, by file and line, of which the first is 1."""
-
-
-def complaints(folder: Path) -> Complaints:
-    """What pyright says of the files of a folder: the rules that lines break."""
-    config = {"typeCheckingMode": "strict", "pythonVersion": "3.12", "include": ["."]}
-    config |= {"extraPaths": [str(ROOT / "src")], "venvPath": sys.prefix, "venv": "."}
-    (folder / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
-    command = [sys.executable, "-m", "pyright", "--outputjson", "-p", str(folder)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    found: Complaints = {}
-    for said in json.loads(ran.stdout)["generalDiagnostics"]:
-        at = Path(said["file"]).name, int(said["range"]["start"]["line"]) + 1
-        rule = str(said.get("rule", said["message"]))
-        if found.get(at, "reportUnknown").startswith("reportUnknown"):  # which follows from another
-            found[at] = rule
-    return found
-
 
 _of: Any = operator  # some of its functions have no types
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -107,10 +86,9 @@ def test_numbers_take_the_numbers_that_they_take(tmp_path: Path) -> None:
 
 
 def test_wrong_programs_are_told_of(tmp_path: Path) -> None:
-    lines = (Path(__file__).parent / "wrong_types.txt").read_text(encoding="utf-8").splitlines()
-    (tmp_path / "wrong.py").write_text("\n".join(lines), encoding="utf-8")
-    expected = {n: line.split("# ")[1] for n, line in enumerate(lines, 1) if "# report" in line}
-    assert {line: rule for (_, line), rule in complaints(tmp_path).items()} == expected
+    text = (Path(__file__).parent / "wrong_types.txt").read_text(encoding="utf-8")
+    (tmp_path / "wrong.py").write_text(text, encoding="utf-8")
+    assert complaints(tmp_path) == expected("wrong.py", text)
 
 
 _OF_NUMPY = re.compile(r"np\.\w+\(\[")

@@ -503,7 +503,11 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         place = offset if self.swizzled is None else self.swizzled(offset)
         return host_memory(self.storage, "reading an element")[place]
 
-    def __setitem__(self, index: Index | Part | tuple[Part, ...], value: Any) -> None:
+    def __setitem__(
+        self,
+        index: Index | Part | tuple[Part, ...],
+        value: T | Elementwise[Any] | memory_types.LayoutTensor[Any],
+    ) -> None:
         """Write an element; to a slice, copy a tensor or fill it with a number; to ``m[i]``, copy a row.
 
         A tensor is broadcast as NumPy does, and copied as if its elements were read before one is written.
@@ -516,7 +520,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
             elif isinstance(value, LayoutTensor):
                 part.copy_from(cast("LayoutTensor[T]", value))
             else:
-                part.fill(value)
+                part.fill(cast("Any", value))
             return
         offset, alignment = self.place_in(self.layout, parts)
         if self._pointer is not None or not is_static(offset):
