@@ -19,14 +19,15 @@ def configure(folder: Path) -> None:
     """Have pyright take a folder's programs as those of a user, in its strict mode.
 
     In a package that is installed, what no annotation says is unknown, and what a module imports is not its
-    own. So weft lies in an environment here, beside NumPy.
+    own. So weft lies in an environment here, beside all that is installed.
     """
     packages = folder / "env" / "lib" / "python3.12" / "site-packages"
     packages.mkdir(parents=True)
     (packages / "weft").symlink_to(ROOT / "src" / "weft", target_is_directory=True)
-    for found in (importlib.util.find_spec("numpy"), importlib.util.find_spec("torch")):
-        if found is not None and found.origin is not None:
-            at = Path(found.origin).parent
+    found = importlib.util.find_spec("numpy")
+    assert found is not None and found.origin is not None  # noqa: PT018
+    for at in Path(found.origin).parents[1].iterdir():
+        if "weft" not in at.name and at.is_dir():
             (packages / at.name).symlink_to(at, target_is_directory=True)
     config: dict[str, Any] = {"typeCheckingMode": "strict", "pythonVersion": "3.12", "include": ["."]}
     config |= {"exclude": ["env"], "venvPath": str(folder), "venv": "env"}
