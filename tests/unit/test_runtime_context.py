@@ -215,7 +215,10 @@ REFUSED: list[tuple[Callable[[BaseContext], object], str, str]] = [
     ),
     (lambda c: c.enqueue_copy(dst=c.enqueue_create_buffer("float64", 3)), "copy-missing", "src is missing"),
     (
-        lambda c: c.enqueue_copy(dst=c.enqueue_create_buffer("float64", 3), src=[1, 2, 3]),
+        lambda c: c.enqueue_copy(  # a list is no array, to pyright as well
+            dst=c.enqueue_create_buffer("float64", 3),
+            src=[1, 2, 3],  # pyright: ignore[reportArgumentType]
+        ),
         "copy-type",
         "src is a list",
     ),

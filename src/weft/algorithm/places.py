@@ -44,7 +44,7 @@ class RunsOn:
                 at=("context", 2),
             )
         found = context or next((own for value in values for own in _contexts(value)), None)
-        self.waits = found is None
+        self.waits: bool = found is None
         self.context: DeviceContext = found or above().cpu()
 
     @property

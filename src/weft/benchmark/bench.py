@@ -98,7 +98,7 @@ class Bench(Spelt):
     """
 
     def __init__(self, config: BenchConfig | None = None) -> None:
-        self.config = checked_config(config)
+        self.config: BenchConfig = checked_config(config)
         self.reports: list[Report] = []
         """What was measured, in order."""
         self._turns: list[_Case] | None = None

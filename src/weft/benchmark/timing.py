@@ -84,7 +84,7 @@ class Measurement:
                 "this function was measured already",
                 "measure each by a function of its own, and give each to `bench_function`",
             )
-        self.taken = True
+        self.taken: bool = True
         config, parts = self.config, self.config.num_repetitions
         least = math.ceil(_LEAST / parts)
         limit = max(1, min(config.max_batch_size, config.max_iters // (least * parts)))

@@ -24,7 +24,7 @@ class Precompiled:
     def __init__(self, items: list[Item], jobs: int, left_out: tuple[str, ...]) -> None:
         self.left_out = left_out
         """Names of kernels that are not compiled: what they lack is said at their launch."""
-        self.names = tuple(dict.fromkeys(item.name for item in items))
+        self.names: tuple[str, ...] = tuple(dict.fromkeys(item.name for item in items))
         """Of those that are."""
         self._errors: list[BaseException] = []
         context = contextvars.copy_context()  # the settings of who asks

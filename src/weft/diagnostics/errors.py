@@ -162,7 +162,7 @@ class _Elaborating(threading.local):
     now = False
 
 
-elaborating = _Elaborating()
+elaborating: _Elaborating = _Elaborating()
 
 
 def refuse(

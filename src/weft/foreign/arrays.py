@@ -60,6 +60,8 @@ class ForeignArray:
         self.address: int = address
         self.dtype: DType = dtype
         self.shape: tuple[int, ...] = shape
+        self.strides: tuple[int, ...]
+        self.size: int
         self.strides, self.size = _compact(shape, strides)
         self.nbytes: int = self.size * dtype.itemsize
         self.made_by: str = made_by

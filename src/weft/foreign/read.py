@@ -21,7 +21,7 @@ class Unreadable(Exception):
 
     def __init__(self, found: str, hint: str = "", copied: str = "") -> None:
         self.found = found
-        self.hint = hint or f"pass {copied}"
+        self.hint: str = hint or f"pass {copied}"
         self.copied = copied
         """A copy of the array ``x`` that can be used."""
         super().__init__(f"{found}: {self.hint}")

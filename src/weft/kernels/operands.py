@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from weft.lang import Kernel
 
 Shape = tuple[int, ...]
-KINDS = {
+KINDS: dict[str, tuple[str, ...]] = {
     "float": ("float", "bfloat"),
     "integer": ("int", "uint"),
     "number": ("float", "bfloat", "int", "uint"),
@@ -252,11 +252,11 @@ class Operands:
     def __init__(self, operation: str, **arrays: Any) -> None:
         self.operation = operation
         (first, x), *others = arrays.items()
-        self.first = Operand(operation, first, x)
-        self.given = {first: self.first}
+        self.first: Operand = Operand(operation, first, x)
+        self.given: dict[str, Operand] = {first: self.first}
         self.given |= {name: Operand(operation, name, x) for name, x in others if x is not None}
         self.context: DeviceContext = _context_of(list(self.given.values()))
-        self.waits = self.context.info.shares_host and any(map(_is_foreign, self.given.values()))
+        self.waits: bool = self.context.info.shares_host and any(map(_is_foreign, self.given.values()))
         """Whether the caller may look at the result as soon as the call returns."""
 
     def __getitem__(self, name: str) -> Operand:

@@ -62,7 +62,7 @@ class ElementType(DType):
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    __hash__ = object.__hash__
+    __hash__: Any = object.__hash__
 
     def __reduce__(self) -> Any:
         return element_type, (self.annotation,)

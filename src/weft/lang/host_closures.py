@@ -83,9 +83,9 @@ class HostClosure:
     ) -> None:
         self.definition = definition
         self.bound = bound
-        self.chains = tuple(chains)
+        self.chains: tuple[Chain, ...] = tuple(chains)
         self._values = values
-        self.__name__ = definition.name
+        self.__name__: str = definition.name
 
     @property
     def captures(self) -> tuple[str, ...]:

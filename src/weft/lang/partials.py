@@ -43,8 +43,9 @@ class Partial:
     __weft_nested__ = True
 
     def __init__(self, items: list[Any], names: tuple[str, ...]) -> None:
-        self.items, self.names = items, names
-        self.__name__ = getattr(items[0], "__name__", "the function")
+        self.items: list[Any] = items
+        self.names: tuple[str, ...] = names
+        self.__name__: str = getattr(items[0], "__name__", "the function")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it from the code at hand."""

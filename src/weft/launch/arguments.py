@@ -60,8 +60,8 @@ class Specs:
     __slots__ = ("_hash", "by_name", "each")
 
     def __init__(self, by_name: Mapping[str, Spec]) -> None:
-        self.by_name = by_name
-        self.each = tuple(by_name.values())
+        self.by_name: Mapping[str, Spec] = by_name
+        self.each: tuple[Spec, ...] = tuple(by_name.values())
         self._hash: int | None = None
 
     def __eq__(self, other: object) -> bool:

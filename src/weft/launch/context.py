@@ -56,6 +56,7 @@ from weft.targets.known import check_opt_level
 if TYPE_CHECKING:
     from weft.foreign.host_copies import HostCopies
     from weft.launch.native.launcher import Launcher
+    from weft.runtime.leaks import Leaks
     from weft.tuning.config import Config
 
 AFTER = 8
@@ -145,8 +146,10 @@ class DeviceContext(MakesTiles, BaseContext):
         debug: bool | None = None,
         opt_level: int | None = None,
     ) -> None:
-        self.checked, self.leaks = checked_for(checked)
+        self.checked: frozenset[str]
         """What kernels are checked for, by words."""
+        self.leaks: Leaks | None
+        self.checked, self.leaks = checked_for(checked)
         with scheduled(schedule) as seed:
             super().__init__(device_id, api=api, threads=threads)
         self.schedule: int | None = schedule_of(self.info, schedule, seed)

@@ -23,7 +23,8 @@ class Dumps:
     """
 
     def __init__(self, dump_asm: Dump, dump_llvm: Dump) -> None:
-        self.dump_asm, self.dump_llvm = dump_asm, dump_llvm
+        self.dump_asm: Dump = dump_asm
+        self.dump_llvm: Dump = dump_llvm
         for name, where in (("dump_asm", dump_asm), ("dump_llvm", dump_llvm)):
             if not isinstance(cast("Any", where), (bool, str, os.PathLike)) and not callable(where):
                 _refuse(name, f"{name} is {a_(type(where).__name__)}, not True, a path or a function")

@@ -11,6 +11,7 @@ from weft.runtime.context import BaseContext
 from weft.runtime.driver import Function
 
 if TYPE_CHECKING:
+    from weft.abi.artifact import Signature
     from weft.foreign.host_copies import HostCopies
 
 _CODES = {
@@ -38,17 +39,18 @@ class Loaded:
     __slots__ = ("_as_bits", "count", "function", "modest", "packer", "signature")
 
     def __init__(self, function: Function) -> None:
-        self.function = function
-        self.signature = signature = function.kernel.signature
+        self.function: Function = function
+        signature = function.kernel.signature
+        self.signature: Signature = signature
         codes = ("Q" if p.pointer else _CODES[p.dtype.name] for p in signature.parameters)
-        self.count = len(signature.parameters)
+        self.count: int = len(signature.parameters)
         """Parameters without what a checked kernel takes behind them."""
         if function.kernel.checked:
             pointers = sum(p.pointer for p in signature.parameters)
             self.count -= 1 + (3 * pointers + 2 if function.kernel.granule else 2 * pointers)
-        self.packer = struct.Struct("<" + "".join(codes))
+        self.packer: struct.Struct = struct.Struct("<" + "".join(codes))
         kernel = function.kernel
-        self.modest = not (
+        self.modest: bool = not (
             kernel.shared or kernel.dynamic_shared or kernel.max_threads or kernel.uses - {"waits"}
         )
         """Whether every device takes its launches that ask for nothing beside grid and block."""

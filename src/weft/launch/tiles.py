@@ -38,7 +38,7 @@ class _Asked(threading.local):
     tiles: dict[int, tuple[Tiled, Any]] | None = None
 
 
-asked = _Asked()
+asked: _Asked = _Asked()
 """Where somebody wants to know them, the tiles that this thread asks for, by the address of their descriptor:
 with its buffer."""
 

@@ -27,7 +27,7 @@ from typing import Any, cast
 
 from weft.diagnostics import refuse
 from weft.diagnostics.modules import present
-from weft.dtype import DTypeLike, as_dtype
+from weft.dtype import DType, DTypeLike, as_dtype
 from weft.gpu.lanes import LANES, lane_id
 from weft.gpu.mma import SHAPES, ld_matrix, mma
 from weft.lang.number import Number, number_class
@@ -62,7 +62,9 @@ class TensorCore:
     def __init__(
         self, out_type: DTypeLike, in_type: DTypeLike, shape: tuple[int, int, int], transpose_b: bool = False
     ) -> None:
-        self.out_type, self.in_type, self.transpose_b = as_dtype(out_type), as_dtype(in_type), transpose_b
+        self.out_type: DType = as_dtype(out_type)
+        self.in_type: DType = as_dtype(in_type)
+        self.transpose_b: bool = transpose_b
         self.shape = m, n, k = shape
         name = self.in_type.name
         found = SHAPES.get((name, name, m * k // LANES, self.out_type.name))

@@ -156,15 +156,15 @@ __all__ = [
     "ulp",
 ]
 
-pi = 3.141592653589793
+pi: float = 3.141592653589793
 """The circumference of a circle over its diameter."""
-tau = 6.283185307179586
+tau: float = 6.283185307179586
 """The circumference of a circle over its radius."""
-e = 2.718281828459045
+e: float = 2.718281828459045
 """The base of the natural logarithm."""
-inf = float("inf")
+inf: float = float("inf")
 """Positive infinity."""
-nan = float("nan")
+nan: float = float("nan")
 """Not a number."""
 
 present(globals())

@@ -218,7 +218,7 @@ class DeviceBuffer(Buffer[T]):
 
     __slots__ = ()
 
-    space = "device"
+    space: ClassVar[Literal["device", "host"]] = "device"
     called = "DeviceBuffer"
 
     if TYPE_CHECKING:  # in a function that captures the buffer it is a Pointer

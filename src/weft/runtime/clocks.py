@@ -39,7 +39,7 @@ class StreamClock:
     """The clock of one stream."""
 
     def __init__(self) -> None:
-        self.number = next(_numbers)
+        self.number: int = next(_numbers)
         self.now: dict[int, int] = {}
 
     def launched(self) -> Clock:

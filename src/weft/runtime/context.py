@@ -13,7 +13,7 @@ from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
 from weft.runtime import drivers, unwaited
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
-from weft.runtime.copies import enqueue_copy, own_buffer, pattern_of
+from weft.runtime.copies import CopyEnd, enqueue_copy, own_buffer, pattern_of
 from weft.runtime.dim import as_index
 from weft.runtime.driver import Device, DeviceInfo, Driver, LoadObject, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
@@ -243,11 +243,11 @@ class BaseContext(Here, PeerAccess):
 
     def enqueue_copy(
         self,
-        dst: Any = None,
-        src: Any = None,
+        dst: CopyEnd | None = None,
+        src: CopyEnd | None = None,
         *,
-        dst_buf: Any = None,
-        src_buf: Any = None,
+        dst_buf: CopyEnd | None = None,
+        src_buf: CopyEnd | None = None,
         stream: DeviceStream | None = None,
     ) -> None:
         """Queue a copy of all elements between buffers, NumPy arrays and arrays of other libraries.

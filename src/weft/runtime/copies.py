@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from weft.lang.memory_types import Arrays
     from weft.runtime.context import BaseContext
     from weft.runtime.driver import Stream
 
 if TYPE_CHECKING:
-    CopyEnd = Buffer[Any] | npt.NDArray[Any]
+    CopyEnd = Buffer[Any] | Arrays
 else:
     CopyEnd = object
-"""A buffer or a contiguous NumPy array."""
+"""A buffer or a contiguous array, of NumPy or another library."""
 
 
 _POSITION = {"dst": 0, "src": 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeVar, cast, overload
 
 from weft.abi.formats import from_short_bits, short_bits, unpack
 from weft.diagnostics import LaunchError
@@ -31,7 +31,7 @@ class HostBuffer(Buffer[T]):
     """
 
     __slots__ = ()
-    space = "host"
+    space: ClassVar[Literal["device", "host"]] = "host"
     called = "HostBuffer"
 
     def numpy(self) -> npt.NDArray[Any]:

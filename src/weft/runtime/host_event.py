@@ -34,7 +34,7 @@ class HostEvent:
 
     def reach(self) -> None:
         """Note the time, and let those go on that wait."""
-        self.time = time.perf_counter()
+        self.time: float = time.perf_counter()
         with self._lock:
             self._reached.set()
             followers, self._followers = self._followers, []

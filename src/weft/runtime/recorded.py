@@ -47,7 +47,7 @@ class RecordedGraph:
     def __init__(self, steps: list[Step], owners: list[object]) -> None:
         self._steps = steps
         self._owners = owners
-        self.size = len(steps)
+        self.size: int = len(steps)
 
     def replay(self, stream: Stream) -> None:
         """Queue all of it."""

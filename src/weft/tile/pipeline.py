@@ -46,7 +46,7 @@ class Staging:
         """Rounds before this one whose tiles may still be read: by products that run on."""
         self.start = 0
         """Where in the launch's shared memory it begins."""
-        self.ring = next(_rings)
+        self.ring: int = next(_rings)
         self.rounds = rounds
         """What the hardware is to copy, if it does: ``bulk.Rounds``."""
 

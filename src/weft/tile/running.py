@@ -33,7 +33,7 @@ class Running:
         b = current()
         self.sums = sums
         """What is the hardware's until it is waited for."""
-        self.dtype = sums.dtype
+        self.dtype: Any = sums.dtype
         self._columns, self._region, self._ended = columns, b.region, None
         b.begun += [(b.region, rings)] * groups
         self._begun, self._count, self._before = b.begun, len(b.begun), len(b.reduced)

@@ -63,11 +63,11 @@ class Staged(Generic[T]):
     __slots__ = ("pointer", "ring", "rows", "turned")
 
     def __init__(self, pointer: Pointer[T], rows: Shape, turned: bool = False, ring: int = 0) -> None:
-        self.pointer = pointer
-        self.rows = rows
+        self.pointer: Pointer[T] = pointer
+        self.rows: Shape = rows
         """Extents as the rows lie in memory."""
-        self.turned = turned
-        self.ring = ring
+        self.turned: bool = turned
+        self.ring: int = ring
         """Which memory it lies in that others take after it; 0 for none."""
 
     def __weft_spec__(self) -> Spec:

@@ -320,7 +320,7 @@ class Tile(Generic[T]):
     def __ge__(self, other: Operand) -> Tile[Bool]:
         return together(_of.ge, self, other)
 
-    __hash__ = object.__hash__
+    __hash__: Any = object.__hash__
 
     def __bool__(self) -> bool:
         if max(self.shape) == 1:

@@ -98,7 +98,7 @@ class PerConfig:
     __slots__ = ("make",)
 
     def __init__(self, make: Callable[[Config], Any]) -> None:
-        self.make = make
+        self.make: Callable[[Config], Any] = make
 
 
 def shown(value: object) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from weft.lang.decorators import Kernel
-from weft.tuning.classes import key_of
+from weft.tuning.classes import Key, key_of
 from weft.tuning.config import Config, asked_by, check_names, refuse, space_of
 from weft.tuning.known import Table
 from weft.tuning.measuring import Measure
@@ -21,18 +21,18 @@ class Rules:
         fn, name = kernel.definition, kernel.__name__
         known = fn.names()
         self.given = given
-        self.space = space_of(name, configs)
+        self.space: list[Config] = space_of(name, configs)
         check_names(fn, self.space[0])
-        self.names = frozenset(self.space[0])
-        self.key = key_of(name, key, [n for n in known if n not in self.names])
+        self.names: frozenset[str] = frozenset(self.space[0])
+        self.key: Key = key_of(name, key, [n for n in known if n not in self.names])
         self.when: Callable[..., bool] | None = given["when"]
         if self.when is not None:
             asked_by(self.when, "when", known)
-        self.default = _default(self.space, given["default"], known)
+        self.default: Any = _default(self.space, given["default"], known)
         self.min_occupancy: float = given["min_occupancy"]
-        self.table = _table(fn.file, given["table"])
+        self.table: Table | None = _table(fn.file, given["table"])
         self.on_launch: bool = given["on_launch"]
-        self.how = Measure(given["timeout"], given["isolated"], given["measure"])
+        self.how: Measure = Measure(given["timeout"], given["isolated"], given["measure"])
 
 
 def _default(space: list[Config], given: Any, known: tuple[str, ...]) -> Any:

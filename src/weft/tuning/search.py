@@ -26,7 +26,7 @@ class Timing:
 
     def __init__(self) -> None:
         self.samples: list[float] = []
-        self.left_out = ""
+        self.left_out: str = ""
         """Why it has failed."""
 
     @property

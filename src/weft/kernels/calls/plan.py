@@ -106,7 +106,7 @@ class Plan:
         self._result = [_place(arrays, one) for one in several]
         self._only = None if isinstance(result, tuple) else self._result[0]
         sizes = [span.end - span.begin for span in spans]
-        self.pairs = [
+        self.pairs: list[tuple[int, int, int, int, int]] = [
             (i, sizes[i], j, sizes[j], relation(spans[i].begin, sizes[i], spans[j].begin, sizes[j]))
             for j in range(len(spans))
             for i in range(j)
@@ -114,7 +114,7 @@ class Plan:
         """Which arrays were given, with their sizes, and how they lie to each other."""
         self.reads = [each.reads for _, each in recording.launches] if functions else []
         """What the code of functions has read of the program."""
-        self.always = not (self.pairs or self.reads)
+        self.always: bool = not (self.pairs or self.reads)
         """Whether it fits arrays wherever they lie, and whatever the program has rebound."""
         self._room, pieces = _joined(scratch)
         self._room_address = address_of(scratch[0].array) if scratch else int

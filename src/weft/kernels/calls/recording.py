@@ -45,5 +45,5 @@ class _Active(threading.local):
     recording: Recording | None = None
 
 
-active = _Active()
+active: _Active = _Active()
 """The recording of the call that this thread is in."""

@@ -170,7 +170,10 @@ class Side:
     """What a thread reads of a side's part of a stage: of one place along k after the other."""
 
     def __init__(self, here: Any, own: tuple[Any, ...], extent: int, major: str) -> None:
-        self.here, self.own, self.extent, self.major = here, own, extent, major
+        self.here: Any = here
+        self.own: tuple[Any, ...] = own
+        self.extent: int = extent
+        self.major: str = major
         self.places: dict[int, list[Any]] = {}
         """What was read, by the place along k."""
 

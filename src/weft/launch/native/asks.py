@@ -69,7 +69,7 @@ class Asks:
         """On to another object, or on with this one where it has the word b."""
         self.keep.append(type(value))
         self._way.append([kind, id(type(value)), 0, a, b, 0, 0])
-        self.known = self.known and a >= 0
+        self.known: bool = self.known and a >= 0
 
     def _end(
         self,

@@ -55,14 +55,14 @@ class LayoutTensorIter(Generic[T]):
         axis: int,
         circular: bool,
     ) -> None:
-        self.tensor = tensor
-        self.sizes = sizes
+        self.tensor: LayoutTensor[T] = tensor
+        self.sizes: tuple[int, ...] = sizes
         """The extents of a tile."""
-        self.position = position
+        self.position: tuple[Any, ...] = position
         """Where it stands, counted in tiles."""
-        self.axis = axis
+        self.axis: int = axis
         """Along which it walks."""
-        self.circular = circular
+        self.circular: bool = circular
 
     def __weft_spec__(self) -> Spec:
         parts = spec_of((self.tensor, *self.position))

@@ -89,8 +89,8 @@ class CpuDevice:
     """One user of the CPU as a device."""
 
     def __init__(self, load_object: LoadObject, threads: int | None = None) -> None:
-        self.info = _info(threads)
-        self.schedule = settings().schedule
+        self.info: DeviceInfo = _info(threads)
+        self.schedule: int | None = settings().schedule
         """The seed of the order of blocks, where there is one."""
         self._load_object = load_object
         self._blocks: dict[int, Block] = {}
@@ -145,7 +145,7 @@ class CpuDevice:
 
     def note(self, address: int, nbytes: int, *, written: bool) -> None:
         """Have checked launches know what memory nobody has written."""
-        self.noting = True
+        self.noting: bool = True
         if written:
             wrote(address, nbytes)
         else:

@@ -20,8 +20,8 @@ class Block:
         # one more byte, so that no end of one block is where another begins
         memory = _pages(nbytes + 1) if nbytes >= PAGES_FROM else bytearray(nbytes + _ALIGNMENT)
         self._view = ctypes.c_char.from_buffer(memory)
-        self.address = -(-ctypes.addressof(self._view) // _ALIGNMENT) * _ALIGNMENT
-        self.nbytes = nbytes
+        self.address: int = -(-ctypes.addressof(self._view) // _ALIGNMENT) * _ALIGNMENT
+        self.nbytes: int = nbytes
 
 
 def _pages(nbytes: int) -> mmap.mmap:

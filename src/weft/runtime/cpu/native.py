@@ -64,7 +64,7 @@ class CpuFunction:
         schedule: int | None = None,
     ) -> None:
         self.kernel = kernel
-        self.max_threads_per_block = kernel.max_threads or MOST_THREADS
+        self.max_threads_per_block: int = kernel.max_threads or MOST_THREADS
         self.schedule = schedule
         """The seed of the order of blocks, or None for theirs."""
         self.workers = workers
@@ -74,11 +74,11 @@ class CpuFunction:
         )
         """Of a checked kernel: how often each of its sites has told of a fault in a launch."""
         self.entry = _named(kernel, _ENTRY(address))
-        self.waits = "waits" in kernel.uses
+        self.waits: bool = "waits" in kernel.uses
         """Whether it may wait for other launches."""
-        self.by_python = not kernel.uses.isdisjoint(_BY_PYTHON)
+        self.by_python: bool = not kernel.uses.isdisjoint(_BY_PYTHON)
         """Whether Python makes all launches of it."""
-        self.counts = {number: value_count(site) for number, site in kernel.sites.items()}
+        self.counts: dict[int, int] = {number: value_count(site) for number, site in kernel.sites.items()}
         self.most = -1
         """Threads that would take ``_SMALL_SECONDS``, as the last launch took; -1 before the first."""
         self.direct = (ctypes.c_int64 * 3)(-1, 0, 0)
@@ -97,7 +97,7 @@ class CpuFunction:
 
     def took(self, seconds: float, threads: int, workers: int, arguments: bytes) -> None:
         """So long took a launch."""
-        self.most = int(_SMALL_SECONDS * threads / max(1e-9, seconds * workers))
+        self.most: int = int(_SMALL_SECONDS * threads / max(1e-9, seconds * workers))
         if not self.by_python:
             known = min(2**62, max(_FEW, _MORE * self.largest(arguments)))
             self.direct[0], self.direct[2] = self.most, max(self.direct[2], known)

@@ -52,7 +52,7 @@ class Lane:
     """A queue and the thread that serves it, which starts with the first task."""
 
     def __init__(self) -> None:
-        self.words = LaneWords()
+        self.words: LaneWords = LaneWords()
         """Tasks submitted and finished, whether one is run by ``run``, whether this is closed."""
         self._abandoned = False
         self.begin()
@@ -60,7 +60,7 @@ class Lane:
 
     def begin(self) -> None:
         """Start with an empty queue: at first, and in a forked child, whose parent does the work."""
-        self.console = Console(partial(setattr, self.words, "told", 1))  # no cycle with this
+        self.console: Console = Console(partial(setattr, self.words, "told", 1))  # no cycle with this
         self._lock = threading.RLock()
         self._room = threading.Condition(self._lock)
         self._queue: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()

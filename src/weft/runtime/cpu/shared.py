@@ -63,7 +63,7 @@ class SharedQueue:
     def __init__(self, pool: SharedPool, address: int) -> None:
         self._pool = pool
         self.address = address
-        self.words = QueueWords.from_address(address)
+        self.words: QueueWords = QueueWords.from_address(address)
         self._released = self.words.ended
 
     def run(self, entry: int, arguments: int, launch: int, width: int, waits: bool) -> None:

@@ -32,7 +32,7 @@ class Queue:
     __slots__ = ("failures", "handle", "launched", "launchers")
 
     def __init__(self, handle: Any) -> None:
-        self.handle = handle
+        self.handle: Any = handle
         self.launched: dict[str, KernelInfo] = {}
         """The kernels launched since the last synchronisation, by their names."""
         self.failures: list[BaseException] = []
@@ -53,7 +53,7 @@ class Primary:
 
     def __init__(self, cuda: Cuda, ordinal: int, info: DeviceInfo) -> None:
         self.cuda = cuda
-        self.cu = cuda.cu
+        self.cu: Any = cuda.cu
         self.info = info
         self.lost: str | None = None
         self.queues: set[Queue] = set()
@@ -61,14 +61,14 @@ class Primary:
         """Other GPUs whose memory kernels here may use."""
         self._linked: dict[Primary, bool] = {}
         self.ordinal = ordinal
-        self.place = info.name if cuda.count == 1 else f"{info.name} (cuda:{ordinal})"
+        self.place: str = info.name if cuda.count == 1 else f"{info.name} (cuda:{ordinal})"
         """Which GPU, in words."""
         self._pid = os.getpid()
         self._number = cuda(self.cu.cuDeviceGet, ordinal)
-        self.context = self.call(self.cu.cuDevicePrimaryCtxRetain, self._number)
-        self.handle = int(self.context)
+        self.context: Any = self.call(self.cu.cuDevicePrimaryCtxRetain, self._number)
+        self.handle: int = int(self.context)
         self.enter()
-        self.memory = Memory(self, ordinal)
+        self.memory: Memory = Memory(self, ordinal)
         self._console: DeviceConsole | None = None
 
     def console(self) -> DeviceConsole:

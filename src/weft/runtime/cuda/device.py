@@ -84,7 +84,7 @@ class CudaDevice:
     """One user of a GPU. Memory and code are shared by all users in this process."""
 
     def __init__(self, primary: Primary) -> None:
-        self.info = primary.info
+        self.info: DeviceInfo = primary.info
         self.primary = primary
         self._streams: weakref.WeakSet[CudaStream] = weakref.WeakSet()
         self._closed = False

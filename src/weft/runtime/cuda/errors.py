@@ -53,11 +53,11 @@ class Cuda:
     __slots__ = ("count", "cu", "pid", "version")
 
     def __init__(self, binding: Any) -> None:
-        self.cu = binding
-        self.pid = os.getpid()
-        self.count = 1
+        self.cu: Any = binding
+        self.pid: int = os.getpid()
+        self.count: int = 1
         """How many GPUs this process sees."""
-        self.version = 0
+        self.version: int = 0
         """Version of the driver, as 13000 for 13.0."""
 
     def __call__(self, function: Callable[..., tuple[Any, ...]], *args: Any) -> Any:

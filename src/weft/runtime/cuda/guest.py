@@ -22,7 +22,7 @@ class GuestStream(CudaStream):
         self._queue = Queue(primary.cu.CUstream(handle))
         self.handle = self._queue.handle
         self.priority = 0
-        self.marking = threading.Lock()
+        self.marking: threading.Lock = threading.Lock()
         self._closed = False
         primary.queues.add(self._queue)
 

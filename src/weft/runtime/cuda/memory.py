@@ -44,7 +44,7 @@ class Memory:
         self._cache: dict[int, list[int]] = {}
         self._cached = 0
         cu = primary.cu
-        self.stream = primary.call(cu.cuStreamCreate, cu.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        self.stream: Any = primary.call(cu.cuStreamCreate, cu.CUstream_flags.CU_STREAM_NON_BLOCKING)
         self._pool = self._make_pool(ordinal)
 
     def _make_pool(self, ordinal: int) -> Any:

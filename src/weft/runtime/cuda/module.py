@@ -74,16 +74,16 @@ class CudaFunction:
         self.handle = handle = primary.call(
             primary.cu.cuModuleGetFunction, module.handle, kernel.entry.encode()
         )
-        self.count = len(kernel.signature.parameters)
+        self.count: int = len(kernel.signature.parameters)
         attributes = primary.cu.CUfunction_attribute
 
         def attribute(name: str) -> int:
             return primary.call(primary.cu.cuFuncGetAttribute, getattr(attributes, name), handle)
 
-        self.max_threads_per_block = attribute("CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK")
-        self.registers = attribute("CU_FUNC_ATTRIBUTE_NUM_REGS")
-        self.shared_bytes = attribute("CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES")
-        self.local_bytes = attribute("CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES")
+        self.max_threads_per_block: int = attribute("CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK")
+        self.registers: int = attribute("CU_FUNC_ATTRIBUTE_NUM_REGS")
+        self.shared_bytes: int = attribute("CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES")
+        self.local_bytes: int = attribute("CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES")
         self._dynamic = _WITHOUT_ASKING - self.shared_bytes
 
     def residency(self, threads: int, shared: int) -> Residency:

@@ -44,9 +44,9 @@ class CudaStream:
         flags = cu.CUstream_flags.CU_STREAM_NON_BLOCKING
         self._primary = primary
         self._queue = Queue(primary.call(cu.cuStreamCreateWithPriority, flags, urgency))
-        self.handle = self._queue.handle
+        self.handle: Any = self._queue.handle
         self.priority = urgency
-        self.marking = threading.Lock()
+        self.marking: threading.Lock = threading.Lock()
         self._closed = False
         self._register()
         weakref.finalize(self, primary.memory.release, "stream", self._queue).atexit = False
@@ -343,7 +343,7 @@ class CudaEvent:
         self.primary = primary
         flags = primary.cu.CUevent_flags
         flag = flags.CU_EVENT_DEFAULT if timed else flags.CU_EVENT_DISABLE_TIMING
-        self.handle = primary.call(primary.cu.cuEventCreate, flag)
+        self.handle: Any = primary.call(primary.cu.cuEventCreate, flag)
         weakref.finalize(self, primary.memory.release, "event", self.handle).atexit = False
 
     @property

@@ -38,7 +38,7 @@ class InterpreterDevice(CpuDevice):
 
     def __init__(self, load_object: LoadObject) -> None:
         super().__init__(load_object)
-        self.info = _info(self.info)
+        self.info: DeviceInfo = _info(self.info)
 
     def create_stream(self, priority: int = 0) -> InterpreterStream:
         """A new stream. The priority means nothing here."""

@@ -67,15 +67,15 @@ class At:
         share: tuple[Any, ...] | None = None,
         call: tuple[Callable[..., Any], int] | None = None,
     ) -> None:
-        self.group = group
+        self.group: str = group
         """Whose threads meet: those of the warp, the block, the cluster or the grid."""
-        self.share = share
+        self.share: tuple[Any, ...] | None = share
         """Of a lane, what it hands to others, and the lane from which it takes; without, one bit of each."""
         self.call = call
         """What is made of all that the lanes hand over: native code, and what that calls."""
-        self.place = place
-        self.barrier = barrier or place
-        self.value = value
+        self.place: SourcePlace = place
+        self.barrier: SourcePlace = barrier or place
+        self.value: Any = value
 
     @property
     def asked(self) -> object:
