@@ -57,7 +57,7 @@ class LanguageServer:
 
     def jumps(self, within: str) -> list[tuple[Path, str]]:
         """Files and lines that define the last name in a piece of the file's text."""
-        found = self.ask("textDocument/definition", **self._at(within, -1)) or []
+        found: list[Any] = self.ask("textDocument/definition", **self._at(within, -1)) or []
         at = [(Path(unquote(urlsplit(one["uri"]).path)), one["range"]["start"]["line"]) for one in found]
         return [(path, path.read_text(encoding="utf-8").splitlines()[line]) for path, line in at]
 
