@@ -252,8 +252,20 @@ def _shown(like: object) -> str:
     return like.__name__ if like.__module__ == "builtins" else f"{like.__module__}.{like.__name__}"
 
 
+def no_struct(like: object) -> str:
+    """What to do with a class that has fields and is no struct, where elements are meant; or nothing."""
+    if not isinstance(like, type) or not getattr(like, "__annotations__", None):
+        return ""
+    if hasattr(like, "_fields"):
+        return f"declare {like.__name__} by @struct in place of NamedTuple"
+    instead = " in place of @dataclass" if hasattr(like, "__dataclass_fields__") else ""
+    return f"decorate the class {like.__name__} with @struct{instead}"
+
+
 def dtype_hint(like: object) -> str:
     """What to write instead of something that is no element type."""
+    if found := no_struct(like):
+        return found
     names = {"float": "float32", "int": "int64", "bool_": "bool"}
     name = _shown(like).strip("'\"").rsplit(".", 1)[-1]
     name = names.get(name, name)

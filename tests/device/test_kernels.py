@@ -223,7 +223,7 @@ def test_prints_arrive_at_the_wait(any_context: DeviceContext, capsys: pytest.Ca
 
 @kernel
 def tell(x: Pointer[Float32], y: Pointer[Float16], z: Pointer[Float64], n: Int8, u: UInt64):
-    print("values", x[0], y[0], z[0], n, u, n < 0, sep=", ", end=";\n")
+    print("values", x[0], y[0], z[0], n, u, n < 0, sep=", ", end=";\n", flush=True)
     print(f"{x[0]:.2f} {n:5d} {u:x} 100%")
 
 

@@ -234,6 +234,8 @@ def undefined(error: Exception, text: str, scope: Iterable[str], otherwise: str)
     asked = text.partition(f"{name}.")[2]
     asked = asked[: next((n for n, c in enumerate(asked) if not c.isidentifier()), len(asked))]
     if found := advised(name, asked):
+        if f"{name}[:" in text and (kind := found.removeprefix("write ")).isidentifier():
+            return f"write Pointer[{kind}], or LayoutTensor[{kind}] for an array of several axes"
         return found
     guess = nearest(name, scope)
     return f"did you mean `{guess}`?" if guess else otherwise

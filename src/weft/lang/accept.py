@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import partial
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, NoneType
 from typing import Any, cast, get_args, get_origin
 
 from weft.abi.formats import limits, overflows, wrap
 from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import OBJECT, VALUE, CompileError, a_, in_digits
 from weft.diagnostics.problems import Problems
-from weft.dtype import DType, dtype_hint
+from weft.dtype import DType, dtype_hint, no_struct
 from weft.lang.any_lanes import closed
 from weft.lang.decorators import Func
 from weft.lang.elements import ElementType, element_type
@@ -310,6 +310,8 @@ def _no_type(annotation: Any, origin: Any, value: Any) -> Mismatch:
         hint = "annotate it with Comptime[str], and give it by name"
     elif getattr(origin, "__name__", "") in ("list", "tuple", "ndarray", "Tensor"):
         hint = "annotate it with Pointer[Float32] or LayoutTensor[Float32] and pass a buffer"
+    elif NoneType in get_args(annotation):
+        hint = "leave the annotation out: the parameter then takes None, too, and is compiled for each"
     elif isinstance(origin, type) and "__init__" not in vars(origin) and origin.__module__ != "builtins":
         hint = f"decorate {shown} with @struct, its fields annotated with Float32 and the like"
     else:
@@ -375,6 +377,10 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
     hint = ""
     if isinstance(value, float) and d.is_integer:
         hint = f"write {int(value)}" if value.is_integer() else "round it, or make the parameter Float32"
+    elif getattr(value, "size", None) == 1 and item is not None:
+        hint = f"pass its number: {VALUE}.item()"
+    elif hasattr(value, "__array_interface__"):
+        hint = f"annotate Pointer[{cls.__name__}], or pass one of its numbers"
     raise Mismatch(_describe(value), cls.__name__, hint)
 
 
@@ -409,19 +415,25 @@ def element_dtype(annotation: Any) -> DType | None:
         return None
 
 
-def _check_element(annotation: Any) -> None:
-    """Refuse ``Pointer[float]``: what is no element type of weft's."""
-    args = get_args(annotation)
-    if args and element_dtype(annotation) is None and not has_variables(args[0]) and args[0] is not Any:
+def wanted_element(annotation: Any, what: str) -> DType | None:
+    """``element_dtype`` of a parameter's annotation.
+
+    Raises:
+        Mismatch: it names a type that has no elements of weft's, as ``Pointer[float]`` does.
+    """
+    args = cast("tuple[Any, ...]", annotation) if isinstance(annotation, tuple) else get_args(annotation)
+    found = element_dtype(args)
+    if args and found is None and not has_variables(args[0]) and args[0] is not Any:
         shown = describe_annotation(args[0])
         wrong = {int: "Int", bool: "Bool", complex: "ComplexFloat32"}.get(args[0], "Float32")
-        problem = f"is annotated with `Pointer[{shown}]`, but `{shown}` is no type of elements"
-        raise Mismatch(f"a Pointer of {shown}", "Pointer[T]", f"annotate it with Pointer[{wrong}]", problem)
+        problem = f"is annotated with `{what}[{shown}]`, but `{shown}` is no type of elements"
+        hint = no_struct(args[0]) or f"annotate it with {what}[{wrong}]"
+        raise Mismatch(f"a {what} of {shown}", f"{what}[T]", hint, problem)
+    return found
 
 
 def _accept_pointer(annotation: Any, value: Any) -> Accepted:
-    _check_element(annotation)
-    wanted = element_dtype(annotation)
+    wanted = wanted_element(annotation, "Pointer")
     if wanted is not None and not wanted.is_number:
         return _accept_elements(cast("ElementType", wanted), value)
     found = getattr(value, "dtype", None)
@@ -431,6 +443,8 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
         raise Mismatch(_describe(value), allowed, hint)
     if not hasattr(value, "address") or not isinstance(found, DType):
         hint = array_hint(value, wanted) or "create one: ctx.enqueue_create_buffer(Float32, n)"
+        if value is None:
+            hint += "; a parameter without an annotation takes None, too"
         raise Mismatch(_describe(value), allowed, hint)
     if wanted is not None and found is not wanted:
         other = type_name(found)
@@ -510,8 +524,9 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
         if issubclass(cls, Number):
             return NumberSpec(cls.dtype, cls.lanes)
         if issubclass(cls, Pointer):
-            _check_element(annotation)
-            dtype = element_dtype(annotation) or element_dtype(given) or getattr(given, "dtype", None)
+            dtype = (
+                wanted_element(annotation, "Pointer") or element_dtype(given) or getattr(given, "dtype", None)
+            )
             if not isinstance(dtype, DType):
                 raise Mismatch("a Pointer without element type", "Pointer[T]", "write e.g. Pointer[Float32]")
             return PointerSpec(dtype, AddressSpace.GLOBAL)

@@ -307,6 +307,9 @@ def _not_a_function(fn: object, decorator: str) -> tuple[str, str]:
         return "a staticmethod", f"turn them round: @staticmethod above @{decorator}"
     if isinstance(fn, (classmethod, property)):
         return f"a {kind}", f"leave out @{kind}"
+    if isinstance(fn, (str, list, tuple)) or hasattr(fn, "dtype"):
+        what = f"the class {fn.__name__}" if isinstance(fn, type) else a_(kind)
+        return what, f"annotate its parameters, as in x: Pointer[Float32], and write @{decorator} alone"
     if isinstance(fn, type):
         return f"the class {fn.__name__}", "write @struct for a class"
     if hasattr(type(fn), "__weft_nested__"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator, Mapping
-from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from weft.compiler.source.quoted import text_of, unquoted
 from weft.diagnostics import refuse, undefined
@@ -129,6 +129,8 @@ def describe_annotation(annotation: Any) -> str:
     if isinstance(annotation, tuple):
         return ", ".join(map(describe_annotation, cast("tuple[Any, ...]", annotation)))
     origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return " | ".join(["None" if arg is NoneType else describe_annotation(arg) for arg in args])
     if isinstance(origin, type) and args and not any(isinstance(arg, list) for arg in args):
         return f"{origin.__name__}[{', '.join(map(describe_annotation, args))}]"
     if isinstance(annotation, type):

@@ -83,13 +83,25 @@ class Pointer(Generic[T]):
                 refuse("annotation", "a Pointer's type names its elements alone", hint)
             return super().__class_getitem__(item)
 
-    def __init__(self, *, to: T) -> None:
-        refuse(
-            "address",
-            "this is a value, which has no address",
-            notes=("elements of memory and fields of them have one: Pointer(to=p[i].x)",),
-            hint="put it into memory: stack_allocation(T, 1)",
-        )
+    if TYPE_CHECKING:
+
+        def __init__(self, *, to: T) -> None: ...
+
+    else:
+
+        def __init__(self, *given, **named):
+            if given and hasattr(given[0], "__mro__"):
+                refuse(
+                    "annotation",
+                    "a Pointer's type is written in brackets",
+                    hint="write Pointer[Float32], say",
+                )
+            refuse(
+                "address",
+                "this is a value, which has no address",
+                notes=("elements of memory and fields of them have one: Pointer(to=p[i].x)",),
+                hint="put it into memory: stack_allocation(T, 1)",
+            )
 
     def __weft_spec__(self) -> Spec:
         return PointerSpec(self.dtype, self.space)

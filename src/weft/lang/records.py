@@ -169,6 +169,10 @@ def difference(element: ElementType, described: Any) -> tuple[str, str]:
 def _packing(mine: Mapping[str, _Part], theirs: Mapping[str, _Part], name: str) -> str:
     if theirs[""].size < mine[""].size:
         return "make it with align=True (np.dtype), without _pack_ (ctypes), or declare @struct(pack=1)"
+    if sorted(mine, key=lambda path: mine[path].offset) != sorted(
+        theirs, key=lambda path: theirs[path].offset
+    ):
+        return f"make it of np.dtype({name}), or declare the fields of both in one order"
     return f"make it of np.dtype({name}), or declare the struct without pack= and align="
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform, overload
@@ -143,6 +144,22 @@ def _check_annotations(cls: type[Any]) -> None:
                 notes=(f"a value that is known at compile time is annotated Comptime[{written}]",),
                 hints=(f"write {_PYTHONS[written]}",),
             )
+
+
+def _without_fields(cls: type[Any], usual: Callable[..., None]) -> Callable[..., None]:
+    """What makes a struct that has no fields: given values, it says so."""
+    untyped = [n for n, v in vars(cls).items() if n[:1] != "_" and isinstance(v, (bool, int, float, Number))]
+
+    @functools.wraps(usual)
+    def make(self: object, *given: Any, **named: Any) -> None:
+        if not untyped or not (given or named):
+            usual(self, *given, **named)
+            return
+        message = f"{cls.__name__} has no fields: `{untyped[0]}` has no type, and is one value for all"
+        hint = f"write a type behind each name, as in {untyped[0]}: Float32 = {vars(cls)[untyped[0]]!r}"
+        refuse("call", message, hint=hint)
+
+    return make
 
 
 def check_field(value: object, name: str) -> None:
@@ -402,6 +419,8 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
         message = f"a field of {cls.__name__} without a default stands behind one that has one"
         refuse("field-type", message, hint="put those with defaults last")
     made.__init__ = told_of(made.__init__)
+    if takes_fields and not dataclasses.fields(made):
+        made.__init__ = _without_fields(made, made.__init__)
     for name, method in methods.items():
         setattr(made, name, Func(definition_of(method), {}))
     compare_fields(made, tuple(field.name for field in dataclasses.fields(made)))

@@ -256,11 +256,17 @@ def _items_of(node: ast.AST, call: ast.AST, given: Iterable[Source]) -> Iterable
 
 
 def _refuse_call(callee: Definition, parameter: str, name: str, again: str) -> None:
+    hint = f"return `{parameter}` and write `{name} = ...` at the call, or give it copy.copy({name})"
+    given = [node.value for node in ast.walk(callee.body()) if isinstance(node, ast.Return)]
+    first = [value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in given]
+    if first and all(isinstance(value, ast.Name) and value.id == parameter for value in first):
+        more = ", result" * isinstance(given[0], ast.Tuple)
+        hint = f"it gives that copy back: write `{name}{more} = ...` at the call"
     refuse(
         "lost-field",
         f"{callee.name} changes `{parameter}`, a copy of `{name}`, and `{again}` is used after this call",
         notes=("what holds parts is passed by value: in Python the caller's object would change too",),
-        hint=f"return `{parameter}` and write `{name} = ...` at the call, or give it copy.copy({name})",
+        hint=hint,
     )
 
 

@@ -127,6 +127,7 @@ _TYPES = {
 """Types that have no name of weft's or NumPy's."""
 
 _MODULES = {
+    "shared": {"": _SHARED},
     "cuda": {
         "": "global_idx.x for cuda.grid(1), thread_idx.x, barrier() and so on, from weft.gpu",
         "grid": f"{_OVER}; for cuda.grid(2) x, y = global_idx.x, global_idx.y",

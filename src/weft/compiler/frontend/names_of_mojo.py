@@ -231,6 +231,21 @@ MODULES = {
 """Which of weft's modules has what one of Mojo's has, where the names differ."""
 
 
+_ARRAYS = (
+    "pass an array of NumPy's, or make a buffer: ctx.enqueue_create_buffer(Float32, n), "
+    "and .enqueue_fill(0.0); tiles have {} in weft.tile"
+)
+_OF_ARRAYS = {
+    **{name: _ARRAYS.format(name) for name in ("zeros", "full")},
+    **dict.fromkeys(("ones", "empty", "asarray"), _ARRAYS.partition(";")[0]),
+    "array": "annotate Pointer[Float32] or LayoutTensor[Float32]; " + _ARRAYS.partition(";")[0],
+    **dict.fromkeys(("RawKernel", "RawModule"), "write the kernel in Python, a function under @kernel"),
+    "ElementwiseKernel": "write a function under @kernel, and launch it over=n",
+    "ReductionKernel": "write reduce(...), from weft.algorithm",
+}
+"""What to write for functions of array libraries that a module is asked for."""
+
+
 def advice_on_import(name: str) -> str:
     """What to write for a name that a module of weft's has not, or for a module; or nothing."""
     if name.startswith("weft."):
@@ -238,5 +253,5 @@ def advice_on_import(name: str) -> str:
         own = name.removeprefix("weft.").partition(".")[0]
         python = f"leave weft out: `{own}` is a module of Python's" if own in sys.stdlib_module_names else ""
         return f"write from weft.{module} import ..." if module else python
-    found = MOJOS.get(name) or advice(name)
+    found = MOJOS.get(name) or _OF_ARRAYS.get(name) or advice(name)
     return found or (f"leave it out: `{name}` is Python's own" if hasattr(builtins, name) else "")

@@ -20,6 +20,7 @@ INDICES = frozenset({"Dimensions", "GlobalIndex"})
 """What ``thread_idx`` and its kin are."""
 _BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
 _COMPARE = re.compile(r"'(.+)' not supported between instances of '(.+)' and '(.+)'")
+_JOINED = re.compile(r"can only concatenate (str|list|tuple) \(not \"(.+)\"\) to \1")
 _UNARY = re.compile(r"bad operand type for (?:unary )?(.+): '(.+)'")
 _VERB = re.compile(
     r"'(.+)' object (is not callable|is not subscriptable|is not iterable|does not support item assignment)"
@@ -99,6 +100,11 @@ def not_combined(error: TypeError) -> Found | None:
         hint = "write the sum of the products as a loop" if op == "@" else operand_hint(left, right)
         hint = "write tile.dot(a, b)" if op == "@" and "Tile" in (left, right) else hint
         return problem("operand", f"`{op}` cannot combine {article(left)} with {article(right)}", hint)
+    if m := _JOINED.match(text):
+        hint = operand_hint(m[1], m[2])
+        if m[1] == "str":
+            hint = 'write an f-string, f"n is {n}", or print them one by one: print(a, b)'
+        return problem("operand", f"`+` cannot combine {article(m[1])} with {article(m[2])}", hint)
     if m := _COMPARE.match(text):
         op, left, right = m.groups()
         message = f"`{op}` cannot compare {article(left)} with {article(right)}"

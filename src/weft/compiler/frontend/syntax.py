@@ -72,7 +72,7 @@ HOST_ONLY: dict[str, str] = {
     "open": "read it on the host and pass a buffer",
     "quit": "write `return`",
     "setattr": "write `x.name = value` for a field of a @struct",
-    "super": "name the function",
+    "super": "name the class whose method it is: Base.method(self, ...)",
     "vars": "name the field",
 }
 """Builtins that only make sense where Python runs, each with what to write instead."""
@@ -101,8 +101,10 @@ class _Checker:
         """Whether this node can be compiled, those below it aside."""
         rejected = REJECTED.get(type(node))
         if rejected is not None:
-            message = f"{rejected.what} cannot be compiled"
-            self.problem(node, "unsupported-syntax", message, rejected.instead, rejected.why)
+            message, instead = f"{rejected.what} cannot be compiled", rejected.instead
+            if isinstance(node, ast.Try) and not node.handlers:
+                instead = "write what stands in `finally` behind the rest, and before each `return`"
+            self.problem(node, "unsupported-syntax", message, instead, rejected.why)
         elif isinstance(node, ast.Return):
             if self.kernel and node.value is not None and not _is_none(node.value) and node not in self.inner:
                 self.problem(
@@ -250,6 +252,7 @@ def _check_names(
             continue
         seen.add(name)
         if hint is None:
-            guess = _nearest(name, local) or _nearest(name, defined) or _nearest(name, vars(builtins))
+            guess = _nearest(name, local) or _nearest(name, defined)
+            guess = guess or _nearest(name, vars(builtins).keys() - HOST_ONLY.keys())
             hint = f"did you mean `{guess}`?" if guess else "define or import it before the function runs"
         checker.problem(node, "unknown-name", f"`{name}` is not defined", hint)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, cast, overload
 
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
-from weft.lang.accept import Accepted, Mismatch, array_hint, element_dtype
+from weft.lang.accept import Accepted, Mismatch, array_hint, element_dtype, wanted_element
 from weft.lang.elaboration import note_index
 from weft.lang.generic import written
 from weft.lang.hints import kind_of
@@ -221,7 +221,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
 
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> Accepted:
-        wanted = element_dtype(args)
+        wanted = wanted_element(args, "LayoutTensor")
         allowed = "a LayoutTensor" if wanted is None else f"a LayoutTensor of {type_name(wanted)}"
         convert = getattr(value, "to_layout_tensor", None)
         if not isinstance(value, LayoutTensor) and convert is not None:
