@@ -132,10 +132,6 @@ class EnumValue:
     def __repr__(self) -> str:
         return f"<{self.cls.__name__} at run time>"
 
-    def __dir__(self) -> list[str]:
-        own = [name for kind in self.cls.__mro__ if kind.__module__ != "enum" for name in vars(kind)]
-        return ["value", *[name for name in own if name not in self.cls.__members__]]
-
     @property
     def name(self) -> NoReturn:
         """The member's name, which is a text."""

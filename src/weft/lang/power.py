@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from weft.diagnostics import LEFT, RIGHT, refuse
 from weft.lang.above import above
 from weft.lang.decorators import func
-from weft.lang.elaboration import current
+from weft.lang.elaboration import current, note_result
 from weft.lang.fold import fold
 from weft.lang.number import Number, constant, to_type, unify
 from weft.lang.python_number import python_number
@@ -38,7 +38,9 @@ def power(base: Any, exponent: Any) -> Any:
             cls(known) if known is not None and mark is None else cls.of(to_type(x, cls, current()), mark)
             for x, known in ((base, left), (exponent, right))
         ]
-        return above().pow(*numbers)
+        made = above().pow(*numbers)
+        note_result("**", numbers, made)
+        return made
     if right is not None and right < 0:
         _refuse_negative(right)
     if left is not None and right is not None:

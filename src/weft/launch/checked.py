@@ -96,5 +96,5 @@ def ends_of(signature: Signature, memory: Sequence[Any], values: Sequence[Any]) 
         low = held.address - address
         ends += [low, low + held.nbytes]
         if parameter.written:
-            unwaited.arrays.append((held.address, held.address + held.nbytes))
+            unwaited.launched(held)
     return ends

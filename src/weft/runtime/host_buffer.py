@@ -36,8 +36,8 @@ class HostBuffer(Buffer[T]):
 
     def numpy(self) -> npt.NDArray[Any]:
         """The elements as a NumPy array over the same memory, one-dimensional and writable."""
-        if unwaited.written:
-            unwaited.check(self._allocation)
+        if unwaited.written or unwaited.arrays:
+            unwaited.check(self._allocation, self._address, self.nbytes)
         return array_over(self.allocation, self._address, self._size, self.dtype)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:

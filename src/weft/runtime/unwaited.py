@@ -7,7 +7,7 @@ is not asked, so that nobody is blamed who has waited by other means.
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.diagnostics import LaunchError
 
@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 written: set[weakref.ref[Allocation]] = set()
 """What is written by copies that nobody has waited for: by hand, since each wait looks at it."""
 
-arrays: list[tuple[int, int]] = []
-"""Memory of the host, from and to, that is written by launches which nobody has waited for."""
+arrays: list[tuple[int, int, weakref.ref[Allocation] | None]] = []
+"""Memory that launches write which nobody has waited for: from, to, and of weft's own whose it is."""
+
+
+def launched(memory: Any) -> None:
+    """A launch was queued that writes memory: of a buffer, or of an array."""
+    owner = getattr(memory, "allocation", None)
+    whose = weakref.ref(owner) if hasattr(owner, "__weakref__") else None
+    arrays.append((memory.address, memory.address + memory.nbytes, whose))
 
 
 def writes(memory: Allocation) -> None:
@@ -42,7 +49,7 @@ def check_array(source: object) -> None:
     if interface is None:
         return
     low = interface["data"][0]
-    if any(begin < low + getattr(source, "nbytes", 1) and low < end for begin, end in arrays):
+    if any(begin < low + getattr(source, "nbytes", 1) and low < end for begin, end, _ in arrays):
         raise LaunchError.here(
             "host-read",
             "this array is copied from before the program has waited for the kernel that writes it",
@@ -50,15 +57,21 @@ def check_array(source: object) -> None:
         )
 
 
-def check(memory: Allocation | None) -> None:
-    """Whether host memory may be looked at.
+def check(memory: Allocation | None, low: int, nbytes: int) -> None:
+    """Whether bytes of host memory may be looked at.
 
     Raises:
-        LaunchError: a copy into it was queued, and the program has not waited since.
+        LaunchError: what writes them was queued, a copy or a launch, and the program has not waited since.
     """
-    if memory is not None and weakref.ref(memory) in written:
+    if memory is None:
+        return
+    own = weakref.ref(memory)
+    writer = "copy" if own in written else ""
+    if any(begin < low + nbytes and low < end and whose == own for begin, end, whose in arrays):
+        writer = "kernel"
+    if writer:
         raise LaunchError.here(
             "host-read",
-            "this host memory is used before the program has waited for the copy that writes it",
+            f"this host memory is used before the program has waited for the {writer} that writes it",
             "wait between the two: `ctx.synchronize()`",
         )

@@ -123,6 +123,10 @@ def _signed(b: Builder, done: _Done) -> Value | None:
         return _negative(b, b.arith("andi", b.arith("xori", x, y), b.arith("xori", x, r)))
     if what == "*":
         return _lost(b, x, y, r, signed=True)
+    if what == "<<":
+        fits = _compare(b, "ult", y, _like(b, y, d.bits))
+        back = b.arith("shrsi", r, b.arith("andi", y, _like(b, y, d.bits - 1)))
+        return b.arith("andi", fits, _compare(b, "ne", back, x))
     if what not in ("//", "negate", "absolute"):
         return None
     least = _compare(b, "eq", x, _like(b, x, int(d.least)))
