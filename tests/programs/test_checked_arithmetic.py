@@ -76,6 +76,8 @@ def expected(op: Any, pairs: list[tuple[int, int]], low: int, high: int) -> dict
     for a, b in pairs:
         if op in SHIFTS:
             counts["shift-count"] += not 0 <= b < bits
+            if op is OPS.lshift and low and 0 <= b < bits:
+                counts["integer-overflow"] += not low <= a << b <= high
         elif op in (OPS.floordiv, OPS.mod) and b == 0:
             counts["division-by-zero"] += 1
         elif not low <= op(a, b) <= high:

@@ -360,11 +360,11 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
         number = int(value)
         if d.is_integer:
             if not d.least <= number <= d.greatest:
-                raise Mismatch(
-                    in_digits(number),
-                    f"{d.least} to {d.greatest}, which {cls.__name__} holds",
-                    "use a wider type in the kernel",
+                allowed = f"{d.least} to {d.greatest}, which {cls.__name__} holds"
+                wider = (
+                    "use a wider type in the kernel" if d.bits < 64 else "no integer is wider: use Float64"
                 )
+                raise Mismatch(in_digits(number), allowed, wider)
             return spec, [number]
         value = number
     if isinstance(value, numbers.Real) and d.is_float:
@@ -377,11 +377,20 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
     hint = ""
     if isinstance(value, float) and d.is_integer:
         hint = f"write {int(value)}" if value.is_integer() else "round it, or make the parameter Float32"
+    elif (hasattr(value, "__float__") and not hasattr(value, "__array_interface__")) or _spells(value):
+        hint = f"pass {'int' if d.is_integer else 'float'}({VALUE})"
+    elif isinstance(value, complex):
+        hint = f"pass one of its parts: ({VALUE}).real"
     elif getattr(value, "size", None) == 1 and item is not None:
         hint = f"pass its number: {VALUE}.item()"
     elif hasattr(value, "__array_interface__"):
         hint = f"annotate Pointer[{cls.__name__}], or pass one of its numbers"
     raise Mismatch(_describe(value), cls.__name__, hint)
+
+
+def _spells(value: object) -> bool:
+    """Whether a text is one of a number."""
+    return isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d+(\.\d*)?\s*", value) is not None
 
 
 def _lanes(cls: type[Number], value: Any) -> tuple[Any, ...]:

@@ -238,7 +238,12 @@ class Func(Compiled, Generic[P, R]):
         return Func(other, {})
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self.__call__, instance)
+        if instance is None:
+            return self
+        if not self.definition.names():
+            message = f"{self.definition.qualname} is asked of an object, and has no parameter that takes it"
+            refuse("call", message, hint=f"write def {self.__name__}(self), or @staticmethod above it")
+        return functools.partial(self.__call__, instance)
 
     def bind(self, **values: Any) -> Func[..., R]:
         """The function with compile-time parameters given."""

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from weft.diagnostics import LEFT, RIGHT, VALUE, CompileError, a_, refuse
 from weft.lang.elaboration import maybe_current
+
+COMMA = "leave out the comma that makes a tuple of it"
+
+
+def is_tuple_of_one(value: object) -> bool:
+    """Whether it is what a comma behind a value makes."""
+    return type(value) is tuple and len(cast("tuple[object, ...]", value)) == 1
 
 
 def kind_of(value: object) -> str:
@@ -50,6 +59,8 @@ def operand_hint(value: object) -> str:
         return f"take one of its numbers: {VALUE}.x, say"
     if told := number_hint(value):
         return told
+    if is_tuple_of_one(value):
+        return COMMA
     if hasattr(type(value), "__getitem__"):
         return f"give one of its elements: {VALUE}[i]"
     return "give a number"

@@ -19,7 +19,7 @@ from weft.lang.elements import (
     moved,
     store_element,
 )
-from weft.lang.hints import kind_of
+from weft.lang.hints import COMMA, is_tuple_of_one, kind_of
 from weft.lang.number import Number, number_class, type_name, value_of
 from weft.lang.python_number import python_number
 from weft.lang.structs import check_field
@@ -65,6 +65,8 @@ def _hint(index: object) -> str:
         return f"write {int(index)}" if index == index else "write an integer"
     if isinstance(index, slice):
         return f"a pointer knows no ends: loop, or load neighbours by {OBJECT}.load(i, width=4)"
+    if is_tuple_of_one(index):
+        return COMMA
     if isinstance(index, tuple):
         return "a pointer has one index: write row * width + column, or take a LayoutTensor"
     if callable(index):

@@ -6,6 +6,7 @@ Each becomes what was found, and what to write instead.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 
 from weft.diagnostics import INDEX, OBJECT, STORED, VALUE, Diagnostic, a_
@@ -167,6 +168,8 @@ def _called(kind: str, node: ast.AST | None) -> Found:
     shown = article(kind)
     attribute = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
     hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id):
+        hint = f"give the variable another name: it hides Python's `{node.func.id}`"
     if kind == "TypeVar":
         hint = "only kernels and @funcs know what it stands for: decorate the function with @func"
     if isinstance(node, ast.Call):
