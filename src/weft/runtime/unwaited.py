@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 written: set[weakref.ref[Allocation]] = set()
 """What is written by copies that nobody has waited for: by hand, since each wait looks at it."""
 
-arrays: list[tuple[int, int, weakref.ref[Allocation] | None]] = []
+arrays: list[tuple[int, int, weakref.ref[Any] | None]] = []
 """Memory that launches write which nobody has waited for: from, to, and of weft's own whose it is."""
 
 
 def launched(memory: Any) -> None:
     """A launch was queued that writes memory: of a buffer, or of an array."""
-    owner = getattr(memory, "allocation", None)
-    whose = weakref.ref(owner) if hasattr(owner, "__weakref__") else None
+    owner: Any = getattr(memory, "allocation", None)
+    whose: weakref.ref[Any] | None = weakref.ref(owner) if hasattr(owner, "__weakref__") else None
     arrays.append((memory.address, memory.address + memory.nbytes, whose))
 
 
