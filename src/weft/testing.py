@@ -21,11 +21,11 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from weft.diagnostics.hook import hide_frames, install
 from weft.diagnostics.modules import present
-from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.buffers import Buffer, DeviceBuffer
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -158,21 +158,30 @@ def _array(value: Any) -> npt.NDArray[Any]:
     """A copy on the host, or the host's own memory."""
     import numpy as np
 
-    buffer: Any = value
-    if isinstance(value, DeviceBuffer):
-        with buffer.map_to_host() as host:
-            return np.array(list(host) if _only_bits(buffer) else host.numpy())
-    for name in ("to_layout_tensor", "layout"):  # a Tensor, a LayoutTensor
-        if hasattr(value, name) and hasattr(value, "numpy"):
-            return np.array(value.numpy())
+    view: Any = value.to_layout_tensor() if hasattr(value, "to_layout_tensor") else value
+    storage: Any = getattr(view, "storage", view)
+    if isinstance(storage, Buffer) and getattr(view, "element", None) is None:
+        layout, memory = getattr(view, "layout", None), cast("Any", storage)
+        if not isinstance(storage, DeviceBuffer):
+            return _numbers(memory, layout)
+        with memory.map_to_host() as host:
+            return _numbers(host, layout)
+    if hasattr(value, "layout") and hasattr(value, "numpy"):
+        return np.array(value.numpy())
     if hasattr(value, "detach"):  # PyTorch
         return np.array(value.detach().cpu().numpy())
     return np.asarray(value.get() if hasattr(value, "get") and hasattr(value, "device") else value)
 
 
-def _only_bits(buffer: Any) -> bool:
-    """Whether NumPy has no such format."""
-    return buffer.dtype.is_float and buffer.dtype.numpy.kind != "f"
+def _numbers(host: Any, layout: Any) -> npt.NDArray[Any]:
+    """A copy of what a host buffer holds, as numbers; a tensor's by its layout."""
+    import numpy as np
+
+    if layout is None or host.dtype.in_numpy:
+        return np.array(host[:] if layout is None else host.tensor(layout).numpy())
+    flat = host[:]  # of bfloat16 and of 8 bits, which a tensor gives as bits
+    steps = [step * flat.itemsize for step in layout.stride]
+    return np.lib.stride_tricks.as_strided(flat, tuple(layout.shape), steps).copy()
 
 
 present(globals())

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import BFloat16, Float32, Int32, Tensor
+from weft import BFloat16, Float8_e5m2, Float32, Int32, Tensor
 from weft.gpu.host import DeviceContext
+from weft.layout import Layout
 from weft.testing import assert_almost_equal, assert_equal, assert_false, assert_not_equal, assert_true
 
 
@@ -20,6 +21,24 @@ def refusal(check: Any, *args: Any, **options: Any) -> str:
     with pytest.raises(AssertionError) as info:
         check(*args, **options)
     return str(info.value)
+
+
+@pytest.mark.parametrize("kind", [BFloat16, Float8_e5m2, Float32])
+def test_tensors_of_every_place_and_format(device: DeviceContext, kind: Any) -> None:
+    right = np.array([[1, 2, -0.5], [3, 4, 6]])
+    buffer = device.enqueue_create_buffer(kind, 6)
+    tensor = Tensor(kind, (2, 3), device)
+    with buffer.map_to_host() as host:
+        host[:] = right.ravel()
+        assert_equal(host, right.ravel())
+        assert_equal(host.tensor(Layout.row_major(2, 3)), right)
+    device.enqueue_copy(dst=tensor.storage, src=buffer)
+    view = buffer.tensor(Layout.row_major(2, 3))
+    assert_equal(view, right)
+    assert_almost_equal(tensor, right)
+    assert_equal(buffer.tensor(Layout.col_major(3, 2)), right.T)
+    assert_equal(view.tile[1, 3](1, 0), right[1:])
+    assert "the first at [0, 2]: -0.5, expected 0.5" in refusal(assert_equal, tensor, abs(right))
 
 
 def test_what_passes(device: DeviceContext) -> None:
