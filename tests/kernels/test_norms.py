@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from placed_arrays import Array, arrays, found, placed
 from weft import LaunchError
 from weft.gpu.host import DeviceContext
-from weft.kernels import layer_norm, rms_norm
+from weft.kernels import gemv_int8, layer_norm, rms_norm
 
 CLOSE = {"e": 2e-3, "f": 5e-6}
 
@@ -62,3 +62,11 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
         rms_norm(np.arange(4))
     with pytest.raises(LaunchError, match="total is memory that weight has too"):
         layer_norm(x, x[0], total=x)
+
+
+def test_weights_of_any_length_are_one_code(recwarn: pytest.WarningsRecorder) -> None:
+    for n in range(100, 140):  # a warning comes with the 32nd variant
+        x, one = np.ones((2, n), np.float32), np.ones(n, np.float32)
+        np.testing.assert_allclose(rms_norm(x, one), x, rtol=1e-5)
+        np.testing.assert_array_equal(gemv_int8(x.astype(np.int8), one[:2], one), [n, n])
+    assert not recwarn.list

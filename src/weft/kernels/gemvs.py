@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from weft.algorithm.elements import Memory
 from weft.gpu import barrier, block_idx, global_idx, thread_idx, warp
 from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator
@@ -72,7 +73,7 @@ def by_rows(
         if span > 1:
             total = warp.sum(total, width=span)
         if scales is not None:
-            total *= scales[row].cast(kind)
+            total *= scales.start[row].cast(kind)
         if lane == 0:
             y[(block_idx.y * m + row) * y_step] = total.cast(y.element_type)
 
@@ -211,7 +212,7 @@ def launch_rows(
     aligned = tuple([o.dtype.itemsize * (1 if loops else lanes) for o in (matrix, vector)])
     named: dict[str, Any] = {"kind": number_class(wide), "lanes": lanes, "span": span, "warps": warps}
     steps = (row_step, step, x_step, target.strides[0] if parts == 1 else 1)
-    scaled = None if scales is None else scales.memory
+    scaled = None if scales is None else Memory(scales.memory)
     sizes, grid = (m, n, each), (blocks, parts)
     op.launch(
         by_rows, grid, span * warps, matrix, vector, made, *sizes, *steps, scaled, **named, alignment=aligned

@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.gpu import block, block_idx, launch_bounds, thread_idx, warp
 from weft.gpu.bulk import async_bulk_prefetch
-from weft.kernels.row_memory import apart, begin, joined, load, start_of, store, together
+from weft.kernels.row_memory import apart, begin, joined, load, store, together
 from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
 from weft.lang.machine import threads_are_loops
 from weft.math import min as least
@@ -27,7 +27,7 @@ def added_to(start: Any, more: Any, at: Any, steps: Any, width: int, kind: Any) 
 
 def vector_of(memory: Any, at: Any, width: int, kind: Any) -> Any:
     """What the norms' elements are multiplied by, or what is added; None where there is none."""
-    return None if memory is None else load(start_of(memory), at, 1, width, kind)
+    return None if memory is None else load(memory.start, at, 1, width, kind)
 
 
 @kernel

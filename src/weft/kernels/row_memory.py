@@ -8,7 +8,6 @@ from weft.lang import Int, Pointer, iota, struct
 from weft.lang.machine import threads_are_loops
 from weft.lang.number import Number
 from weft.lang.structs import struct_fields
-from weft.layout import LayoutTensor
 
 
 def type_of(value: Any) -> Any:
@@ -135,8 +134,3 @@ def _parts(operation: Any, state: Any, parts: Any) -> Any:
         return parts(state)
     fields = [parts(getattr(state, name)) for name in _fields(state)]
     return [operation.state(*values) for values in zip(*fields, strict=True)]
-
-
-def start_of(memory: Any) -> Any:
-    """Where memory begins: an array of another library is a tensor here."""
-    return memory.storage if isinstance(memory, LayoutTensor) else memory

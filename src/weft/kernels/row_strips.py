@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.gpu import barrier, block_idx, thread_idx
-from weft.kernels.row_memory import begin, lane, load, start_of, store, type_of
+from weft.kernels.row_memory import begin, lane, load, store, type_of
 from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
@@ -124,7 +124,7 @@ def _written(
     """The results of an element of each row."""
     value = _value(lines, at, width, kind)
     one, kept = operation.of([value], [True], [at])
-    by, plus = [None if vector is None else start_of(vector)[at].cast(kind) for vector in vectors]
+    by, plus = [None if vector is None else vector.start[at].cast(kind) for vector in vectors]
     if there:
         if places[2] is not None:
             store(places[2] + at * places[3], 0, 1, value)

@@ -21,6 +21,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple, cast
 
+from weft.algorithm.elements import Memory
 from weft.dtype import DType, as_dtype
 from weft.kernels import row_kernels, row_reductions, row_strips
 from weft.kernels.operands import Operand, Operands, accumulator, merged
@@ -118,7 +119,7 @@ def normalize(
     units, each = -(-rows.n // width), HELD // accumulator(x.dtype).itemsize // width
     source, target, *others = rows.lines
     added = [None if other is None else Line(*other) for other in others]
-    vectors = [None if o is None else o.memory for o in (weight, bias)]
+    vectors = [None if o is None else Memory(o.memory) for o in (weight, bias)]
     places = *source, *target, *added, *vectors, given, rows.number, rows.n, rows.extents
     known: dict[str, Any] = {"operation": operation, "kind": written(accumulator(x.dtype)), "width": width}
     if rows.beside:
