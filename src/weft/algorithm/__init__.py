@@ -10,8 +10,9 @@ weft's types. All else that a function names is known at compile time, as for ev
 """
 
 from weft.algorithm.functional import elementwise, map, parallelize, tile, vectorize
-from weft.algorithm.reduction import cumsum, map_reduce, max, mean, min, product, reduce, scan, sum
+from weft.algorithm.reduction import cumsum, map_reduce, max, mean, min, product, reduce, scan, sum, variance
 from weft.algorithm.sorting import sort
+from weft.algorithm.stencils import stencil
 from weft.diagnostics.modules import present
 
 __all__ = [
@@ -27,8 +28,10 @@ __all__ = [
     "reduce",
     "scan",
     "sort",
+    "stencil",
     "sum",
     "tile",
+    "variance",
     "vectorize",
 ]
 

@@ -60,6 +60,12 @@ def flat(value: Any) -> Any:
     return Memory(value) if getattr(flags, "c_contiguous", False) else value
 
 
+def readable(src: Any) -> Any:
+    """Memory that is read alone: a copy of an array that is reversed, which no launch takes."""
+    reversed = type(src).__module__ == "numpy" and min(src.strides, default=0) < 0
+    return src.copy() if reversed else src
+
+
 def at(src: Any, i: Any) -> Any:
     """Element ``i`` of memory, in row-major order of a tensor; of a function its value."""
     if isinstance(src, (Pointer, Memory, LayoutTensor)):
@@ -136,7 +142,11 @@ def unravelled(number: Any, extents: Any) -> tuple[Any, ...]:
 
 def converted(value: Any, like: Pointer[Any], whose: str) -> Any:
     """A value as an element of ``like``, where that loses nothing; ``whose`` says in a message what it is."""
-    kind: Any = like.element_type
+    return converted_to(like.element_type, value, whose)
+
+
+def converted_to(kind: Any, value: Any, whose: str = "the function's result is") -> Any:
+    """A value as one of a class, where that loses nothing."""
     value = python_number(value)
     if not issubclass(kind, Number):
         return value if isinstance(value, kind) else _refuse(value, kind, whose)

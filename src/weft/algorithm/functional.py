@@ -78,15 +78,22 @@ def elementwise(
     """
     extents = as_shape(shape, "shape", 1)
     width = 1 if simd_width is None else as_count(simd_width, "simd_width", 3)
-    lead, last = extents[:-1], extents[-1] if extents else 1
-    over = (prod(lead[: len(lead) - 1]), *lead[-1:], -(-last // width))[
-        -max(1, min(len(extents), kernels.RANK)) :
-    ]
     func = steady(func)
     with RunsOn(context, func) as place:
         place.context.enqueue_function(
-            kernels.elementwise, func=func, extents=extents, simd_width=simd_width, over=over
+            kernels.elementwise,
+            func=func,
+            extents=extents,
+            simd_width=simd_width,
+            over=over_of(extents, width),
         )
+
+
+def over_of(extents: tuple[int, ...], width: int = 1) -> tuple[int, ...]:
+    """The range of a launch over extents, of whose last ``width`` are one: three at most."""
+    lead, last = extents[:-1], extents[-1] if extents else 1
+    over = prod(lead[: len(lead) - 1]), *lead[-1:], -(-last // width)
+    return over[-max(1, min(len(extents), kernels.RANK)) :]
 
 
 def parallelize(

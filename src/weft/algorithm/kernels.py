@@ -14,17 +14,23 @@ from weft.memory import AddressSpace, stack_allocation
 A = TypeVar("A")
 RANK = 3
 """Extents that a launch has."""
-_RESULT = "the function's result is"
+RESULT = "the function's result is"
+
+
+def index_of(extents: Any) -> Any:
+    """The indices of a thread of a range over such extents."""
+    rank = len(extents)
+    index: Any = (global_idx.z, global_idx.y, global_idx.x)[-rank:] if rank else ()
+    if rank > RANK:  # the first of three counts all but the last two
+        index = (*unravelled(index[0], extents[:-2]), *index[1:])
+    return index
 
 
 @kernel
 def elementwise(func: Callable[..., object], extents: Any, *, simd_width: Comptime[Any]):
     """A function for each index of a range whose last extent counts stretches of ``simd_width``."""
-    rank = len(extents)
-    check_parameters(func, rank, "elementwise", "an index for each extent of shape")
-    index: Any = (global_idx.z, global_idx.y, global_idx.x)[-rank:] if rank else ()
-    if rank > RANK:  # the first of three counts all but the last two
-        index = (*unravelled(index[0], extents[:-2]), *index[1:])
+    check_parameters(func, len(extents), "elementwise", "an index for each extent of shape")
+    index = index_of(extents)
     if simd_width is None:
         func(*index)
     else:
@@ -88,11 +94,11 @@ def reduce(
             barrier()
             left = 2 * step * thread_idx.x
             if left + step < count:
-                parts[left] = converted(func(parts[left], parts[left + step]), totals, _RESULT)
+                parts[left] = converted(func(parts[left], parts[left + step]), totals, RESULT)
             step *= 2
     if thread_idx.x == 0:
         total = parts[0]
-        totals[block_idx.x] = total if init is None else converted(func(init, total), totals, _RESULT)
+        totals[block_idx.x] = total if init is None else converted(func(init, total), totals, RESULT)
 
 
 @func
@@ -110,7 +116,7 @@ def _by_rounds(
     first = thread_idx.x * rounds
     total = parts[least(first, count - 1)]
     for i in range(first + 1, least(first + rounds, count)):
-        total = converted(func(total, parts[i]), like, _RESULT)
+        total = converted(func(total, parts[i]), like, RESULT)
     barrier()
     parts[thread_idx.x] = total
     return (count + rounds - 1) // rounds
@@ -152,7 +158,7 @@ def whole(
     values = side_by_side(src, first, count=each, wide=wide)
     total = converted(values[0], like, "an element is")
     for value in values[1:]:
-        total = converted(func(total, converted(value, like, "an element is")), like, _RESULT)
+        total = converted(func(total, converted(value, like, "an element is")), like, RESULT)
     return total
 
 
@@ -169,7 +175,7 @@ def joined(
         return converted(at(src, i), like, "an element is")
 
     def join(a: Any, b: Any) -> Any:
-        return converted(func(a, b), like, _RESULT)
+        return converted(func(a, b), like, RESULT)
 
     length, begin, total = (end - first) // ways, first + 1, element(first)
     if ways > 1 and length > 1:
@@ -216,7 +222,7 @@ def scan(
             barrier()
             mine = shared[least(thread_idx.x, count - 1)]
             if step <= thread_idx.x < count:
-                mine = converted(func(shared[thread_idx.x - step], mine), totals, _RESULT)
+                mine = converted(func(shared[thread_idx.x - step], mine), totals, RESULT)
             barrier()
             shared[thread_idx.x] = mine
             step *= 2
@@ -227,11 +233,11 @@ def scan(
         if block_idx.x > 0:
             total = totals[block_idx.x - 1]
             if thread_idx.x > 0:
-                total = converted(func(total, shared[thread_idx.x - 1]), totals, _RESULT)
+                total = converted(func(total, shared[thread_idx.x - 1]), totals, RESULT)
         elif thread_idx.x > 0:
             total = shared[thread_idx.x - 1]
             if init is not None:
-                total = converted(func(init, total), totals, _RESULT)
+                total = converted(func(init, total), totals, RESULT)
         elif init is None:
             put(dst, first, total)
             begin = first + 1
@@ -242,7 +248,7 @@ def scan(
                 value = converted(at(src, i), totals, "an element is")
                 if exclusive:
                     put(dst, i, total)
-                total = converted(func(total, value), totals, _RESULT)
+                total = converted(func(total, value), totals, RESULT)
                 if not exclusive:
                     put(dst, i, total)
 
@@ -263,7 +269,7 @@ def run_whole(
     """Running results of ``each`` elements from ``first`` on, behind ``total``."""
     results = ()
     for value in side_by_side(src, first, count=each, wide=wide):
-        after = converted(func(total, converted(value, like, "an element is")), like, _RESULT)
+        after = converted(func(total, converted(value, like, "an element is")), like, RESULT)
         results = (*results, total if exclusive else after)
         total = after
     lanes = wide_lanes(dst, each) if wide else 1
@@ -279,6 +285,20 @@ def run_whole(
 def store(dst: Pointer[A], value: Any):
     """One element."""
     dst[0] = converted(value, dst, "the value is")
+
+
+@kernel
+def divide(x: Any, count: Int):
+    """Sums as means."""
+    total: Any = at(x, global_idx.x)
+    put(x, global_idx.x, total / total.dtype(count))
+
+
+@kernel
+def variances(moments: Pointer[Any], dst: Any, count: Int):
+    """Squared deviations as variances."""
+    squares: Any = moments[global_idx.x].squares
+    put(dst, global_idx.x, squares / squares.dtype(count))
 
 
 @func

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from weft.diagnostics import LaunchError, a_
 from weft.lang import Kernel
 from weft.lang.above import above
+from weft.lang.accept import Mismatch
 from weft.lang.elements import element_type
 from weft.lang.host_closures import memory_of
 from weft.lang.number import Number
@@ -97,7 +98,10 @@ class RunsOn:
 
 
 def _contexts(value: Any) -> list[Any]:
-    return [memory.context for memory in memory_of(value) if hasattr(memory, "context")]
+    try:
+        return [memory.context for memory in memory_of(value) if hasattr(memory, "context")]
+    except Mismatch:
+        return []  # the launch says what is wrong
 
 
 def as_count(value: Any, name: str, position: int) -> int:

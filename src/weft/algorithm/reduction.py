@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.algorithm import kernels
-from weft.algorithm.elements import flat, is_aligned, kind_of, size_of
+from weft.algorithm.axes import axis_of, reduce_axis, result_like, scan_axis
+from weft.algorithm.elements import at, flat, is_aligned, kind_of, readable, size_of
+from weft.algorithm.moments import Moments, join
 from weft.algorithm.places import RunsOn, as_count
 from weft.diagnostics import LaunchError
 from weft.dtype import DType, as_dtype
@@ -23,7 +27,7 @@ from weft.math import min as lesser
 if TYPE_CHECKING:
     from weft.gpu.host import DeviceContext
 
-__all__ = ["cumsum", "map_reduce", "max", "mean", "min", "product", "reduce", "scan", "sum"]
+__all__ = ["cumsum", "map_reduce", "max", "mean", "min", "product", "reduce", "scan", "sum", "variance"]
 
 
 def reduce(
@@ -31,6 +35,7 @@ def reduce(
     src: Any,
     init: Any = None,
     *,
+    axis: int | None = None,
     out: Any = None,
     context: DeviceContext | None = None,
 ) -> Any:
@@ -45,11 +50,14 @@ def reduce(
         src: a buffer, tensor or array of numbers or structs, of a tensor in row-major order.
         init: what stands before the first element. A number of weft's or NumPy's, or a struct, is of the type
             that accumulates; otherwise that is the elements', or ``out``'s.
-        out: a buffer or array whose first element becomes the result; then nothing is waited for.
+        axis: the axis along which elements are joined, as for NumPy; all are without it.
+        out: a buffer or array whose first element becomes the result, or with ``axis`` memory of the results'
+            shape; then nothing is waited for.
         context: where it runs; without it, where ``src`` lies.
 
     Returns:
-        The result as a number of Python or a struct, once it is there; None where ``out`` takes it.
+        The result as a number of Python or a struct, once it is there; with ``axis`` an array or tensor as
+        ``src`` is, without that axis; None where ``out`` takes it.
 
     Raises:
         LaunchError: an argument is wrong, or there is no element and no ``init``.
@@ -64,7 +72,12 @@ def reduce(
         5
         >>> reduce(lambda a, b: 10 * a + b if b > 1 else a, x[:1], Int64(2))
         23
+        >>> reduce(lambda a, b: a * b, np.array([[1, 2, 3], [4, 5, 6]]), axis=0)
+        array([ 4, 10, 18])
     """
+    src = readable(src)
+    if axis is not None:
+        return _reduce_axis("reduce", func, src, axis, init, _accumulates(src, init, out), out, context)
     return _reduce("reduce", func, src, size_of(src), init, _accumulates(src, init, out), out, context)
 
 
@@ -98,6 +111,7 @@ def scan(
     dst: Any,
     init: Any = None,
     *,
+    axis: int | None = None,
     exclusive: bool = False,
     context: DeviceContext | None = None,
 ) -> None:
@@ -108,6 +122,7 @@ def scan(
         src: the elements, as for ``reduce``; or a function of the index that gives them.
         dst: as many elements, which may be the same memory. Their type is the one that accumulates.
         init: what stands before the first element.
+        axis: the axis along which each row has its own, as for NumPy; all elements are one without it.
         exclusive: whether ``dst[i]`` is that up to, and without, ``src[i]``; ``dst[0]`` is ``init`` then.
         context: where it runs; without it, where the memory lies.
 
@@ -122,6 +137,11 @@ def scan(
         >>> scan(lambda a, b: a + b, x, x)
         >>> x
         array([ 3,  4,  8,  9, 14])
+        >>> y = np.array([[1, 2, 3], [4, 5, 6]])
+        >>> scan(lambda a, b: a + b, y, y, axis=0)
+        >>> y
+        array([[1, 2, 3],
+               [5, 7, 9]])
     """
     n = size_of(dst)
     if not callable(src) and size_of(src) != n:
@@ -131,8 +151,15 @@ def scan(
         message = "an exclusive scan begins with init, which is not given"
         raise LaunchError.here("argument-type", message, "give init=, 0 for sums")
     kind = kind_of(dst)
-    first, func = first_of("init", init, kind), steady(func)
+    along = None if axis is None else axis_of(dst, axis)[0]
+    if along is not None and not callable(src) and tuple(src.shape) != tuple(dst.shape):
+        message = f"dst is of shape {tuple(dst.shape)}, and src of {tuple(src.shape)}"
+        raise LaunchError.here("argument-type", message, "give one shape to both", at=("dst", 2))
+    first, func, src = first_of("init", init, kind), steady(func), readable(src)
     with RunsOn(context, src, dst, func) as place:
+        if along is not None:
+            scan_axis(place, func, flat(src), flat(dst), along, kind, first, exclusive)
+            return
         _scan(place, func, flat(src), flat(dst), kind, n, first, exclusive)
 
 
@@ -177,6 +204,23 @@ def _reduce(
                 break
             src, n = into, blocks
         return None if out is not None else _element(into)
+
+
+def _reduce_axis(
+    name: str, func: Any, src: Any, axis: Any, init: Any, kind: Any, out: Any, context: DeviceContext | None
+) -> Any:
+    along, shape = axis_of(src, axis)
+    first, func = first_of("init", init, kind), steady(func)
+    if not along.n and first is None:
+        message = f"{name} has no element along axis {axis}, and no init"
+        raise LaunchError.here("argument-type", message, "give init=, which is the result then")
+    if out is not None and size_of(out) != prod(shape):
+        message = f"out has {size_of(out)} elements, and the result is of shape {shape}"
+        raise LaunchError.here("argument-type", message, "give as many", at=("out", 4))
+    with RunsOn(context, src, func, out) as place:
+        into = result_like(src, kind, shape, place) if out is None else out
+        reduce_axis(place, func, flat(src), along, kind, first, into)
+    return into if out is None else None
 
 
 def _element(buffer: Any) -> Any:
@@ -226,8 +270,8 @@ def _wide(src: Any) -> Any:
     return number_class(DType.uint64 if dtype.kind == "uint" else DType.int64)
 
 
-def sum(src: Any, *, context: DeviceContext | None = None) -> Any:
-    """The sum of all elements.
+def sum(src: Any, *, axis: int | None = None, context: DeviceContext | None = None) -> Any:
+    """The sum of all elements, or of those along an axis.
 
     Integers and Bools are summed up as Int or UInt, short floats as Float32, others in their own type.
 
@@ -236,31 +280,83 @@ def sum(src: Any, *, context: DeviceContext | None = None) -> Any:
         >>> from weft.algorithm import sum
         >>> sum(np.full(1000, 100, np.int8))
         100000
+        >>> sum(np.array([[1, 2], [3, 4]]), axis=1)
+        array([3, 7])
     """
-    return reduce(_add, src, _wide(src)(0), context=context)
+    return reduce(_add, src, _wide(src)(0), axis=axis, context=context)
 
 
-def product(src: Any, *, context: DeviceContext | None = None) -> Any:
-    """The product of all elements, in the types of ``sum``."""
-    return reduce(_multiply, src, _wide(src)(1), context=context)
+def product(src: Any, *, axis: int | None = None, context: DeviceContext | None = None) -> Any:
+    """The product of all elements, or of those along an axis, in the types of ``sum``."""
+    return reduce(_multiply, src, _wide(src)(1), axis=axis, context=context)
 
 
-def mean(src: Any, *, context: DeviceContext | None = None) -> float:
-    """The mean of all elements; of integers it is summed up as Float64, of floats as by ``sum``.
+def mean(src: Any, *, axis: int | None = None, context: DeviceContext | None = None) -> Any:
+    """The mean of all elements, or of those along an axis.
+
+    Of integers it is summed up as Float64, of floats as by ``sum``.
 
     Raises:
         LaunchError: there is no element.
     """
-    _some("mean", src)
-    wide = _wide(src)
-    total = reduce(
-        _add, src, wide(0) if wide.dtype.is_float else number_class(DType.float64)(0), context=context
-    )
-    return total / size_of(src)
+    count = _some("mean", src, axis)
+    total = reduce(_add, src, _floating(src)(0), axis=axis, context=context)
+    if axis is None:
+        return total / count
+    with RunsOn(context, total) as place:
+        place.context.enqueue_function(kernels.divide, flat(total), count, over=size_of(total))
+    return total
 
 
-def max(src: Any, *, context: DeviceContext | None = None) -> Any:
-    """The greatest element; a nan counts only where there is nothing else, as for ``weft.math.max``.
+def variance(
+    src: Any, *, correction: int = 1, axis: int | None = None, context: DeviceContext | None = None
+) -> Any:
+    """The variance of all elements, or of those along an axis, in the types of ``mean``.
+
+    Elements far from 0 lose no digits (``weft.algorithm.moments``).
+
+    Args:
+        src: as for ``reduce``, of numbers.
+        correction: what is taken off the number of elements by which their squared deviations are divided: 1
+            for a sample, as Mojo has it, 0 for all there are, as ``numpy.var`` has it by default.
+        axis: the axis along which; all elements without it.
+        context: where it runs; without it, where ``src`` lies.
+
+    Raises:
+        LaunchError: there are no more elements than ``correction``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.algorithm import variance
+        >>> x = np.array([[1.0, 2.0, 3.0, 6.0], [5.0, 5.0, 5.0, 5.0]])
+        >>> variance(x[0]), variance(x, axis=1, correction=0)
+        (4.666666666666667, array([3.5, 0. ]))
+    """
+    kind = _floating(src)
+    count = _some("variance", src, axis) - correction
+    if count <= 0:
+        message = f"variance: correction is {correction}, and there are {count + correction} elements"
+        raise LaunchError.here(
+            "argument-type", message, "give it less, or more elements", at=("correction", 1)
+        )
+    src = readable(src)
+    none = Moments(kind(0), kind(0), kind(0))
+    moments = partial(_moments, flat(src), kind(0))
+    if axis is None:
+        return float(map_reduce(moments, join, size_of(src), none, context=context).squares) / count
+    along, shape = axis_of(src, axis)
+    with RunsOn(context, src) as place:
+        found = place.context.enqueue_create_buffer(type(none), prod(shape) or 1)
+        into = result_like(src, kind, shape, place)
+        reduce_axis(place, join, moments, along, type(none), None, found)
+        place.context.enqueue_function(kernels.variances, found, flat(into), count, over=prod(shape))
+    return into
+
+
+def max(src: Any, *, axis: int | None = None, context: DeviceContext | None = None) -> Any:
+    """The greatest element, or those along an axis.
+
+    A nan counts only where there is nothing else, as for ``weft.math.max``.
 
     Raises:
         LaunchError: there is no element.
@@ -272,14 +368,14 @@ def max(src: Any, *, context: DeviceContext | None = None) -> Any:
         >>> min(x), max(x)
         (2.0, 3.0)
     """
-    _some("max", src)
-    return reduce(greater, src, context=context)
+    _some("max", src, axis)
+    return reduce(greater, src, axis=axis, context=context)
 
 
-def min(src: Any, *, context: DeviceContext | None = None) -> Any:
-    """The least element; see ``max``."""
-    _some("min", src)
-    return reduce(lesser, src, context=context)
+def min(src: Any, *, axis: int | None = None, context: DeviceContext | None = None) -> Any:
+    """The least element, or those along an axis; see ``max``."""
+    _some("min", src, axis)
+    return reduce(lesser, src, axis=axis, context=context)
 
 
 def cumsum(dst: Any, src: Any, *, context: DeviceContext | None = None) -> None:
@@ -296,11 +392,24 @@ def cumsum(dst: Any, src: Any, *, context: DeviceContext | None = None) -> None:
     scan(_add, src, dst, context=context)
 
 
-def _some(name: str, src: Any) -> None:
-    """Refuse what has no element."""
-    if not size_of(src):
+def _some(name: str, src: Any, axis: int | None) -> int:
+    """How many elements there are, or along an axis; none are refused."""
+    count = size_of(src) if axis is None else axis_of(src, axis)[0].n
+    if not count:
         hint = "ask for it only where there is one: `if len(x) > 0: ...`"
         raise LaunchError.here("argument-type", f"{name} has no element", hint)
+    return count
+
+
+def _floating(src: Any) -> Any:
+    """The class in which means are taken."""
+    wide = _wide(src)
+    return wide if wide.dtype.is_float else number_class(DType.float64)
+
+
+def _moments(memory: Any, zero: Any, i: Any) -> Any:
+    """Those of an element."""
+    return Moments(zero + 1, at(memory, i).cast(type(zero)), zero)
 
 
 def _add(a: Any, b: Any) -> Any:

@@ -1,34 +1,23 @@
 """Layer and RMS norm: rows scaled by what their elements deviate.
 
 Each thread has the count, the mean and the sum of squared deviations of its elements, found in two passes
-over registers; those of two are joined as by Chan, Golub and LeVeque ("Updating Formulae and a Pairwise
-Algorithm for Computing Sample Variances", 1979). So rows far from 0 lose no digits, as they do by
-``E(x * x) - E(x) ** 2``.
+over registers; those of two are joined by ``weft.algorithm.moments``.
 """
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from weft import math
+from weft.algorithm.moments import Moments, join
 from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import added, by_pairs, masked, type_of
 from weft.kernels.rows import normalize
 from weft.kernels.scalars import as_number
-from weft.lang import Float64, struct
+from weft.lang import Float64
 
 A = TypeVar("A")
-T = TypeVar("T")
-
-
-@struct
-class Moments(Generic[T]):
-    """How many numbers there are, their mean, and the sum of squares of what they deviate from it."""
-
-    count: T
-    mean: T
-    squares: T
 
 
 class LayerNorm:
@@ -58,10 +47,7 @@ class LayerNorm:
     @staticmethod
     def merge(a: Any, b: Any) -> Any:
         """Of the numbers of both."""
-        count = a.count + b.count
-        apart, part = b.mean - a.mean, b.count / math.max(count, type(count)(1))
-        squares = a.squares + b.squares + apart * apart * a.count * part
-        return Moments(count, a.mean + apart * part, squares)
+        return join(a, b)
 
     @staticmethod
     def writer(all: Any, own: Any, n: Any, given: Any) -> Any:

@@ -84,10 +84,10 @@ def put(numbers: tuple[Any, ...], at: int, value: Any) -> tuple[Any, ...]:
 @func
 def count_of(lengths: Any, batch: Any, most: Any) -> Int:
     """How many keys a sequence has: of a tensor of lengths, if there is one."""
-    count = Int(most)
-    if isinstance(lengths, LayoutTensor):
-        count = Int(cast("LayoutTensor[Int32]", lengths)[batch,])
-        assert 0 <= count <= most, "decode_attention: a length is below 0, or more than there are keys"
+    if not isinstance(lengths, LayoutTensor):
+        return Int(most)
+    count = Int(cast("LayoutTensor[Int32]", lengths)[batch,])
+    assert 0 <= count <= most, "decode_attention: a length is below 0, or more than there are keys"
     return greater(lesser(count, Int(most)), Int(0))
 
 
