@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import found, placed
-from weft import Float64, Int64, LaunchError, Tensor
-from weft.algorithm import max, mean, min, product, reduce, scan, sum, variance
+from weft import Float64, Int, Int64, LaunchError, Tensor, UInt8
+from weft.algorithm import max, mean, min, product, reduce, scan, sort, sum, variance
 from weft.algorithm.places import RunsOn
 from weft.gpu.host import DeviceContext
+from weft.layout import Layout
 
 Array = npt.NDArray[Any]
 SHAPES = [(7,), (3, 4), (1, 9000), (9000, 3), (2, 100, 3), (2, 3, 1, 5), (0, 3), (4, 33)]
@@ -103,8 +104,59 @@ def test_results_are_as_the_memory_is(device: DeviceContext) -> None:
     assert reduce(lambda a, b: a + b, x.astype(np.int32), Int64(1), axis=0).dtype == np.int64
 
 
+def test_a_capture_with_memory_that_is_given(device: DeviceContext) -> None:
+    n = 50_003
+    x: Array = np.random.default_rng(3).integers(-9, 9, n)
+    src, dst, ordered = (device.enqueue_create_buffer(Int, n) for _ in range(3))
+    total = device.enqueue_create_buffer(Int, 1)
+    table, columns = src[:50_000].tensor(Layout.row_major(50, 1000)), ordered[:1000]
+    few = device.enqueue_create_buffer(UInt8, n + 4096)
+    many = device.enqueue_create_buffer(UInt8, 8 * n + 4096)
+
+    def add(a: Any, b: Any) -> Any:
+        return a + b
+
+    def work() -> None:
+        scan(add, src, dst, scratch=few)
+        reduce(add, src, out=total, scratch=few)
+        device.enqueue_copy(dst=ordered, src=src)
+        sort(ordered, scratch=many)
+        reduce(add, table, axis=0, out=columns, scratch=few)
+        scan(add, table, table, axis=0, scratch=few)
+
+    work()  # which compiles
+    with device.capture() as graph:
+        work()
+    device.enqueue_copy(dst=src, src=x)
+    graph.replay()
+    device.synchronize()
+    np.testing.assert_array_equal(found(dst.tensor(Layout.row_major(n))), x.cumsum())
+    assert found(total.tensor(Layout.row_major(1)))[0] == x.sum()
+    rows = x[:50_000].reshape(50, 1000)
+    np.testing.assert_array_equal(found(table)[-1], rows.sum(0))
+    after = found(ordered.tensor(Layout.row_major(n)))
+    np.testing.assert_array_equal(after[:1000], rows.sum(0))
+    np.testing.assert_array_equal(after[1000:], np.sort(x)[1000:])
+
+
+def test_another_stream(device: DeviceContext) -> None:
+    x: Array = np.random.default_rng(4).integers(-9, 9, 40_000)
+    src, dst = (device.enqueue_create_buffer(Int, len(x)) for _ in range(2))
+    device.enqueue_copy(dst=src, src=x)
+    device.synchronize()
+    with device.create_stream() as side:
+        assert reduce(lambda a, b: a + b, src, stream=side) == x.sum()
+        scan(lambda a, b: a + b, src, dst, stream=side)
+        sort(src, stream=side)
+        side.synchronize()
+    np.testing.assert_array_equal(found(dst.tensor(Layout.row_major(len(x)))), x.cumsum())
+    np.testing.assert_array_equal(found(src.tensor(Layout.row_major(len(x)))), np.sort(x))
+
+
 def test_what_is_refused() -> None:
     x = np.zeros((2, 3), np.float32)
+    other: Any = x
+    big, buffer = np.zeros(20_000), DeviceContext(api="cpu").enqueue_create_buffer(UInt8, 256)
     refused: list[tuple[Callable[[], Any], str]] = [
         (lambda: sum(x, axis=2), "axis is 2, and src has 2 axes"),
         (lambda: sum(x, axis=True), "axis is True"),
@@ -113,6 +165,8 @@ def test_what_is_refused() -> None:
         (lambda: scan(last, x, x.T, axis=0), "dst is of shape \\(3, 2\\), and src of \\(2, 3\\)"),
         (lambda: variance(x[:1], axis=0), "correction is 1, and there are 1 elements"),
         (lambda: mean(x[:0], axis=0), "mean has no element"),
+        (lambda: sort(x[0], scratch=other), "scratch= takes a buffer of UInt8, not an ndarray of float32"),
+        (lambda: sort(big, scratch=buffer), "scratch has 256 bytes, and 160256 are needed"),
     ]
     for call, message in refused:
         with pytest.raises(LaunchError, match=message):

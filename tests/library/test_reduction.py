@@ -30,7 +30,9 @@ from weft.algorithm import (
     reduce,
     scan,
     sort,
+    stencil,
     sum,
+    variance,
 )
 from weft.algorithm.places import RunsOn
 from weft.compiler.frontend.options import PLAIN, CompileOptions
@@ -330,12 +332,12 @@ class Compiling:
         self.enqueue_create_buffer = cpu.enqueue_create_buffer
         self.codes: dict[str, str] = {}
 
-    def enqueue_function(self, kernel: Any, *, over: Any = None, **named: Any) -> None:
-        taken, problems = examine(
-            self.cpu, kernel, (), {n: v for n, v in named.items() if not n.endswith("_dim")}
-        )
+    def enqueue_function(self, kernel: Any, *given: Any, over: Any = None, **named: Any) -> None:
+        place = ("grid_dim", "block_dim", "stream")
+        taken, problems = examine(self.cpu, kernel, given, {n: v for n, v in named.items() if n not in place})
         assert not problems
-        options = PLAIN if over is None else CompileOptions(over=describe_over(len(over), (2, 1)))
+        rank = 1 if isinstance(over, int) else len(over or ())
+        options = CompileOptions(over=describe_over(rank, (2, 1))) if rank else PLAIN
         elaborated = elaborate_kernel(kernel, taken.specs.by_name, self.target, options)
         self.codes[kernel.__name__] = str(elaborated.emit("asm"))
 
@@ -366,7 +368,14 @@ def test_the_kernels_of_a_gpu_are_taken_by_its_assembler(
     structs: Any = cpu.enqueue_create_buffer(Affine, 9000)
     scan(lambda f, g: f.then(g), structs, structs, Affine(1, 0), context=there)
     sort(x, lambda i, j: weights[i] < weights[j], context=there)
-    assert sorted(there.codes) == ["merge_runs", "reduce", "scan", "sort_tiles"]
+    table, made = (cpu.enqueue_create_buffer(Float32, 9000).tensor(Layout.row_major(90, 100)) for _ in "ab")
+    scan(lambda a, b: a + b, table, made, axis=0, context=there)
+    variance(table, axis=1, context=there)
+    stencil(lambda a: a[0, -1] + a[0, 1], table, made, context=there)
+    assert sorted(there.codes) == [
+        *("merge_runs", "neighborhoods", "reduce", "reduce_stretches", "scan", "scan_stretches"),
+        *("sort_tiles", "variances"),
+    ]
     for code in there.codes.values():
         assert assemble(code, "sm_90") == ""
     assert "ld.shared" in there.codes["sort_tiles"]

@@ -133,16 +133,16 @@ def _parts(place: RunsOn, n: int) -> tuple[int, int]:
 def reduce_axis(place: RunsOn, func: Any, src: Any, axis: Axis, kind: Any, init: Any, into: Any) -> None:
     """Launch what makes an element of ``into`` of each row of ``src`` along an axis."""
     (outer, n, inner), last = axis, False
-    like: Any = place.context.enqueue_create_buffer(kind, 1)
+    like: Any = place.make(kind, 1)
     while not last:
         parts, each = _parts(place, n)
         last, units = parts == 1, outer * parts * inner
-        totals = into if last else place.context.enqueue_create_buffer(kind, max(1, units))
+        totals = into if last else place.make(kind, units)
         if units:
             spread: dict[str, Any] = {"func": func, "src": src, "totals": flat(totals), "like": like}
             spread |= {"n": n, "inner": inner, "parts": parts, "each": each, "init": init if last else None}
             ways = 4 if place.threads_are_loops and inner == 1 else 1
-            place.context.enqueue_function(reduce_stretches, over=units, ways=ways, **spread)
+            place.launch_over(reduce_stretches, units, ways=ways, **spread)
         src, n = totals, parts
 
 
@@ -152,17 +152,17 @@ def scan_axis(
     """Launch what makes running results of each row of ``src`` along an axis."""
     outer, n, inner = axis
     parts, each = _parts(place, n)
-    units, make = outer * parts * inner, place.context.enqueue_create_buffer
-    totals: Any = make(kind, max(1, units))
+    units, like = outer * parts * inner, place.make(kind, 1)
+    totals: Any = place.make(kind, units) if parts > 1 else like
     if not outer * n * inner:
         return
     spread: dict[str, Any] = {"func": func, "src": src, "n": n, "inner": inner, "parts": parts, "each": each}
-    spread |= {"like": make(kind, 1), "totals": totals}
+    spread |= {"like": like, "totals": totals}
     if parts > 1:
-        place.context.enqueue_function(reduce_stretches, init=None, ways=1, over=units, **spread)
+        place.launch_over(reduce_stretches, units, init=None, ways=1, **spread)
         scan_axis(place, func, totals, totals, Axis(outer, parts, inner), kind, init, False)
     named: dict[str, Any] = {"dst": dst, "init": init, "exclusive": exclusive}
-    place.context.enqueue_function(scan_stretches, over=units, **spread, **named)
+    place.launch_over(scan_stretches, units, **spread, **named)
 
 
 def result_like(src: Any, kind: Any, shape: tuple[int, ...], place: RunsOn) -> Any:

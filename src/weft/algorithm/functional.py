@@ -79,7 +79,7 @@ def elementwise(
     extents = as_shape(shape, "shape", 1)
     width = 1 if simd_width is None else as_count(simd_width, "simd_width", 3)
     func = steady(func)
-    with RunsOn(context, func) as place:
+    with RunsOn(func, context=context) as place:
         place.context.enqueue_function(
             kernels.elementwise,
             func=func,
@@ -129,7 +129,7 @@ def parallelize(
     count = as_count(num_work_items, "num_work_items", 1)
     workers = count if num_workers is None else min(count, as_count(num_workers, "num_workers", 2))
     func = steady(func)
-    with RunsOn(context, func) as place:
+    with RunsOn(func, context=context) as place:
         blocks = place.threads_are_loops
         where: dict[str, Any] = {"grid_dim": workers, "block_dim": 1} if blocks else {"over": workers}
         if workers:

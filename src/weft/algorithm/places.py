@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from weft.diagnostics import LaunchError, a_
+from weft.dtype import DType, as_dtype
 from weft.lang import Kernel
 from weft.lang.above import above
 from weft.lang.accept import Mismatch
@@ -16,7 +17,8 @@ from weft.lang.number import Number
 from weft.targets import find_target
 
 if TYPE_CHECKING:
-    from weft.gpu.host import DeviceContext
+    from weft.gpu.host import DeviceBuffer, DeviceContext, DeviceStream
+    from weft.lang import UInt8
 
 _CPU_TILE = 1 << 14
 _THREADS, _LEAST, _EACH, _SORTING = 256, 32, 8, 128
@@ -26,17 +28,35 @@ MANY_DIGITS = 1 << 17
 """Elements from which on passes by digits take less time than merging (measured on an H200)."""
 _SHARED = 1 << 15
 """Bytes of shared memory that a block takes."""
+_PIECE = 256
+"""Bytes of which pieces of given memory are multiples."""
+
+
+class Where(TypedDict, total=False):
+    """What a caller says of where an algorithm runs, as ``RunsOn`` takes it."""
+
+    context: DeviceContext | None
+    stream: DeviceStream | None
+    scratch: DeviceBuffer[UInt8] | None
 
 
 class RunsOn:
     """For ``with``: where an algorithm runs; what has no context of the user's is waited for.
 
     Args:
-        context: where it shall run; None for the context of the first memory among ``values`` that has one.
         values: memory, and functions that capture some.
+        context: where it shall run; None for the context of the first memory among ``values`` that has one.
+        stream: another stream of that context than its own.
+        scratch: a buffer of bytes that ``make`` takes memory from, instead of allocating it.
     """
 
-    def __init__(self, context: DeviceContext | None, *values: Any) -> None:
+    def __init__(
+        self,
+        *values: Any,
+        context: DeviceContext | None = None,
+        stream: DeviceStream | None = None,
+        scratch: DeviceBuffer[UInt8] | None = None,
+    ) -> None:
         if context is not None and not hasattr(context, "enqueue_function"):
             raise LaunchError.here(
                 "argument-type",
@@ -47,6 +67,12 @@ class RunsOn:
         found = context or next((own for value in values for own in _contexts(value)), None)
         self.waits: bool = found is None
         self.context: DeviceContext = found or above().cpu()
+        self.stream, self._scratch, self._taken = stream, scratch, 0
+        if scratch is not None and getattr(scratch, "dtype", None) is not DType.uint8:
+            hint = "make one: ctx.enqueue_create_buffer(UInt8, nbytes)"
+            of = f" of {scratch.dtype}" if hasattr(scratch, "dtype") else ""
+            message = f"scratch= takes a buffer of UInt8, not {a_(type(scratch).__name__)}{of}"
+            raise LaunchError.here("argument-type", message, hint, at=("scratch", 6))
 
     @property
     def threads_are_loops(self) -> bool:
@@ -55,7 +81,28 @@ class RunsOn:
 
     def launch(self, kernel: Kernel[...], grid: int, block: int, /, *given: Any, **arguments: Any) -> None:
         """Launch a kernel; a message then shows arguments of the user's call that have the same names."""
-        self.context.enqueue_function(kernel, *given, grid_dim=grid, block_dim=block, **arguments)
+        where = {"grid_dim": grid, "block_dim": block, "stream": self.stream}
+        self.context.enqueue_function(kernel, *given, **where, **arguments)
+
+    def launch_over(self, kernel: Kernel[...], over: Any, /, *given: Any, **arguments: Any) -> None:
+        """Launch a kernel for each element of a range."""
+        self.context.enqueue_function(kernel, *given, over=over, stream=self.stream, **arguments)
+
+    def make(self, kind: Any, size: int) -> Any:
+        """Memory for so many elements, one at least."""
+        scratch, dtype, size = self._scratch, as_dtype(kind), size or 1
+        if scratch is None:
+            return self.context.enqueue_create_buffer(kind, size)
+        begin, self._taken = self._taken, self._taken + -(-size * dtype.itemsize // _PIECE) * _PIECE
+        if self._taken > len(scratch):
+            message = f"scratch has {len(scratch)} bytes, and {self._taken} are needed here, if not more"
+            raise LaunchError.here("argument-type", message, "make it larger", at=("scratch", 6))
+        address = scratch.address + begin
+        return type(scratch)(scratch.context, dtype, scratch.allocation, address, size)
+
+    def wait(self) -> None:
+        """Wait for what was launched."""
+        (self.context if self.stream is None else self.stream).synchronize()
 
     def tile(self, kind: Any) -> tuple[int, int]:
         """How many threads a block has, and how many elements each, where shared memory has one for each."""
@@ -94,7 +141,7 @@ class RunsOn:
 
     def __exit__(self, kind: object, *_: object) -> None:
         if self.waits and kind is None:
-            self.context.synchronize()
+            self.wait()
 
 
 def _contexts(value: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from weft.algorithm import kernels
 from weft.algorithm.axes import axis_of, reduce_axis, result_like, scan_axis
 from weft.algorithm.elements import at, flat, is_aligned, kind_of, readable, size_of
 from weft.algorithm.moments import Moments, join
-from weft.algorithm.places import RunsOn, as_count
+from weft.algorithm.places import RunsOn, Where, as_count
 from weft.diagnostics import LaunchError
 from weft.dtype import DType, as_dtype
 from weft.lang import Int
@@ -25,7 +25,8 @@ from weft.math import max as greater
 from weft.math import min as lesser
 
 if TYPE_CHECKING:
-    from weft.gpu.host import DeviceContext
+    from weft.gpu.host import DeviceBuffer, DeviceContext, DeviceStream
+    from weft.lang import UInt8
 
 __all__ = ["cumsum", "map_reduce", "max", "mean", "min", "product", "reduce", "scan", "sum", "variance"]
 
@@ -38,6 +39,8 @@ def reduce(
     axis: int | None = None,
     out: Any = None,
     context: DeviceContext | None = None,
+    stream: DeviceStream | None = None,
+    scratch: DeviceBuffer[UInt8] | None = None,
 ) -> Any:
     """All elements joined to one, as ``functools.reduce`` joins them: ``func(func(init, x[0]), x[1])``, ...
 
@@ -54,6 +57,10 @@ def reduce(
         out: a buffer or array whose first element becomes the result, or with ``axis`` memory of the results'
             shape; then nothing is waited for.
         context: where it runs; without it, where ``src`` lies.
+        stream: another stream of the context than its own.
+        scratch: memory for what is found on the way, instead of new one, so that the call with ``out`` may
+            be part of a capture. It is enough for an eighth of the elements as the type that accumulates,
+            and 4 KiB.
 
     Returns:
         The result as a number of Python or a struct, once it is there; with ``axis`` an array or tensor as
@@ -75,10 +82,11 @@ def reduce(
         >>> reduce(lambda a, b: a * b, np.array([[1, 2, 3], [4, 5, 6]]), axis=0)
         array([ 4, 10, 18])
     """
-    src = readable(src)
+    src, where = readable(src), Where(context=context, stream=stream, scratch=scratch)
+    kind = _accumulates(src, init, out)
     if axis is not None:
-        return _reduce_axis("reduce", func, src, axis, init, _accumulates(src, init, out), out, context)
-    return _reduce("reduce", func, src, size_of(src), init, _accumulates(src, init, out), out, context)
+        return _reduce_axis("reduce", func, src, axis, init, kind, out, where)
+    return _reduce("reduce", func, src, size_of(src), init, kind, out, where)
 
 
 def map_reduce(
@@ -101,8 +109,8 @@ def map_reduce(
         >>> map_reduce(lambda i: x[i] * y[i], lambda a, b: a + b, 4, 0.0)
         6.0
     """
-    kind = _accumulates(None, init, out)
-    return _reduce("map_reduce", func, generator, as_count(size, "size", 2), init, kind, out, context)
+    kind, where = _accumulates(None, init, out), Where(context=context)
+    return _reduce("map_reduce", func, generator, as_count(size, "size", 2), init, kind, out, where)
 
 
 def scan(
@@ -114,6 +122,8 @@ def scan(
     axis: int | None = None,
     exclusive: bool = False,
     context: DeviceContext | None = None,
+    stream: DeviceStream | None = None,
+    scratch: DeviceBuffer[UInt8] | None = None,
 ) -> None:
     """Running results: ``dst[i]`` is the elements up to ``src[i]`` joined, as by ``itertools.accumulate``.
 
@@ -125,6 +135,8 @@ def scan(
         axis: the axis along which each row has its own, as for NumPy; all elements are one without it.
         exclusive: whether ``dst[i]`` is that up to, and without, ``src[i]``; ``dst[0]`` is ``init`` then.
         context: where it runs; without it, where the memory lies.
+        stream: another stream of the context than its own.
+        scratch: as for ``reduce``.
 
     Raises:
         LaunchError: an argument is wrong, or ``exclusive`` without ``init``.
@@ -156,7 +168,7 @@ def scan(
         message = f"dst is of shape {tuple(dst.shape)}, and src of {tuple(src.shape)}"
         raise LaunchError.here("argument-type", message, "give one shape to both", at=("dst", 2))
     first, func, src = first_of("init", init, kind), steady(func), readable(src)
-    with RunsOn(context, src, dst, func) as place:
+    with RunsOn(src, dst, func, context=context, stream=stream, scratch=scratch) as place:
         if along is not None:
             scan_axis(place, func, flat(src), flat(dst), along, kind, first, exclusive)
             return
@@ -168,7 +180,7 @@ def _scan(
 ) -> None:
     threads, each = place.tile(kind)
     blocks = -(-n // (threads * each))
-    totals: Any = place.context.enqueue_create_buffer(kind, blocks or 1)
+    totals: Any = place.make(kind, blocks if blocks > 1 else 1)
     tiles = {"func": func, "src": src, "totals": totals, "n": n, "threads": threads, "each": each}
     tiles["wide"] = is_aligned(src) and is_aligned(dst)
     if blocks > 1:
@@ -178,22 +190,19 @@ def _scan(
         place.launch(kernels.scan, blocks, threads, dst=dst, init=init, exclusive=exclusive, **tiles)
 
 
-def _reduce(
-    name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: Any, context: DeviceContext | None
-) -> Any:
+def _reduce(name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: Any, where: Where) -> Any:
     first, func, src = first_of("init", init, kind), steady(func), steady(src)
     if not n and first is None:
         message = f"{name} has no element, and no init"
         raise LaunchError.here("argument-type", message, "give init=, which is the result then")
-    with RunsOn(context, src, func, out) as place:
+    with RunsOn(src, func, out, **where) as place:
         src = flat(src)
         threads, each = place.tile(kind)
         while True:
             rounds = place.rounds(kind, threads, each, n)
             blocks = -(-n // (threads * each * rounds))
             last = blocks <= 1
-            make = place.context.enqueue_create_buffer
-            into: Any = out if last and out is not None else make(kind, blocks or 1)
+            into: Any = out if last and out is not None else place.make(kind, blocks)
             if not n:
                 place.launch(kernels.store, 1, 1, dst=into, value=first)
                 break
@@ -203,11 +212,15 @@ def _reduce(
             if last:
                 break
             src, n = into, blocks
-        return None if out is not None else _element(into)
+        if out is not None:
+            return None
+        if place.stream is not None:
+            place.wait()
+        return _element(into)
 
 
 def _reduce_axis(
-    name: str, func: Any, src: Any, axis: Any, init: Any, kind: Any, out: Any, context: DeviceContext | None
+    name: str, func: Any, src: Any, axis: Any, init: Any, kind: Any, out: Any, where: Where
 ) -> Any:
     along, shape = axis_of(src, axis)
     first, func = first_of("init", init, kind), steady(func)
@@ -217,7 +230,7 @@ def _reduce_axis(
     if out is not None and size_of(out) != prod(shape):
         message = f"out has {size_of(out)} elements, and the result is of shape {shape}"
         raise LaunchError.here("argument-type", message, "give as many", at=("out", 4))
-    with RunsOn(context, src, func, out) as place:
+    with RunsOn(src, func, out, **where) as place:
         into = result_like(src, kind, shape, place) if out is None else out
         reduce_axis(place, func, flat(src), along, kind, first, into)
     return into if out is None else None
@@ -303,8 +316,8 @@ def mean(src: Any, *, axis: int | None = None, context: DeviceContext | None = N
     total = reduce(_add, src, _floating(src)(0), axis=axis, context=context)
     if axis is None:
         return total / count
-    with RunsOn(context, total) as place:
-        place.context.enqueue_function(kernels.divide, flat(total), count, over=size_of(total))
+    with RunsOn(total, context=context) as place:
+        place.launch_over(kernels.divide, size_of(total), flat(total), count)
     return total
 
 
@@ -345,11 +358,11 @@ def variance(
     if axis is None:
         return float(map_reduce(moments, join, size_of(src), none, context=context).squares) / count
     along, shape = axis_of(src, axis)
-    with RunsOn(context, src) as place:
-        found = place.context.enqueue_create_buffer(type(none), prod(shape) or 1)
+    with RunsOn(src, context=context) as place:
+        found = place.make(type(none), prod(shape))
         into = result_like(src, kind, shape, place)
         reduce_axis(place, join, moments, along, type(none), None, found)
-        place.context.enqueue_function(kernels.variances, found, flat(into), count, over=prod(shape))
+        place.launch_over(kernels.variances, prod(shape), found, flat(into), count)
     return into
 
 

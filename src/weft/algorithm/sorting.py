@@ -23,7 +23,8 @@ from weft.memory import AddressSpace, stack_allocation
 if TYPE_CHECKING:
     import numpy as np
 
-    from weft.gpu.host import DeviceContext
+    from weft.gpu.host import DeviceBuffer, DeviceContext, DeviceStream
+    from weft.lang import UInt8
     from weft.runtime.buffers import Buffer
 
 __all__ = ["sort"]
@@ -63,6 +64,8 @@ def sort(
     *,
     key: Callable[[Any], Any] | None = None,
     context: DeviceContext | None = None,
+    stream: DeviceStream | None = None,
+    scratch: DeviceBuffer[UInt8] | None = None,
 ) -> None:
     """Sort elements in place; what is equal keeps its order, as for Python's ``list.sort``.
 
@@ -74,6 +77,9 @@ def sort(
             ``<``; nan comes last then, as for NumPy. What it captures becomes arguments of the launches.
         key: what is compared in place of an element.
         context: where it runs; without it, where ``src`` lies.
+        stream: another stream of the context than its own.
+        scratch: memory to sort with, instead of new one, so that the call may be part of a capture: as large
+            as ``src``, and 4 KiB. Then elements are merged.
 
     Raises:
         LaunchError: an argument is wrong.
@@ -96,10 +102,11 @@ def sort(
         raise LaunchError.here("argument-type", message, "sort a flat view of it", at=("src", 0))
     n, kind = size_of(src), kind_of(src)
     less, key = steady(less), steady(key)
-    with RunsOn(context, src, less, key) as place:
+    with RunsOn(src, less, key, context=context, stream=stream, scratch=scratch) as place:
         if (
             less is None
             and key is None
+            and scratch is None
             and place.has_digits(kind, n)
             and _sort_by_digits(place, src, kind, n)
         ):
@@ -107,10 +114,10 @@ def sort(
         threads, each, run, piece = place.sorting_tile(kind)
         tile, here = threads * each, flat(src)
         widths = [tile << k for k in range(((n - 1) // tile).bit_length())] if n else []
-        spare: Any = place.context.enqueue_create_buffer(kind, n) if widths else here
+        spare: Any = place.make(kind, n) if widths else here
         into, other = (spare, here) if len(widths) % 2 else (here, spare)
         if n > 1:
-            like = place.context.enqueue_create_buffer(kind, 1)
+            like = place.make(kind, 1)
             tiles = {"src": here, "dst": into, "like": like, "n": n, "less": less, "key": key}
             place.launch(sort_tiles, -(-n // tile), threads, **tiles, threads=threads, each=each, run=run)
         for width in widths:
@@ -128,11 +135,10 @@ def _sort_by_digits(place: RunsOn, src: Any, kind: Any, n: int) -> bool:
     if isinstance(here, LayoutTensor):
         return False
     keys: Any = here.start if isinstance(here, Memory) else here
-    make = place.context.enqueue_create_buffer
-    spare: Any = make(kind, n)
+    spare: Any = place.make(kind, n)
 
     def scratch(size: int, dtype: DType) -> Any:
-        return make(dtype, size)
+        return place.make(dtype, size)
 
     whole, moved = (1, n), (keys, keys, spare)
     sort_rows(place.launch, scratch, place.threads_are_loops, whole, moved, dtype=kind.dtype)

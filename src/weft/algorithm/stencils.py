@@ -121,12 +121,10 @@ def stencil(
         message = f"stencil: mode is {mode!r}"
         raise LaunchError.here("argument-type", message, f"write one of {', '.join(get_args(Mode))}")
     beyond, func, src = first_of("cval", cval, kind), steady(func), readable(src)
-    with RunsOn(context, src, dst, func) as place:
+    with RunsOn(src, dst, func, context=context) as place:
         if prod(shape):
             named: dict[str, Any] = {"func": func, "src": flat(src), "dst": flat(dst), "extents": shape}
-            place.context.enqueue_function(
-                neighborhoods, over=over_of(shape), cval=beyond, mode=mode, **named
-            )
+            place.launch_over(neighborhoods, over_of(shape), cval=beyond, mode=mode, **named)
 
 
 def _start(memory: Any) -> int | None:
