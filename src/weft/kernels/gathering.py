@@ -16,7 +16,7 @@ from weft.dtype import as_dtype
 from weft.gpu import block_idx, thread_idx
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
-from weft.kernels.operands import KINDS, Operand, Operands, accumulator, merged, row_major
+from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, merged, row_major
 from weft.kernels.sorts import sort
 from weft.lang import Comptime, Int, Int64, Pointer, func, kernel, unroll
 from weft.lang.generic import written
@@ -247,7 +247,7 @@ def _put(
     deterministic: bool,
 ) -> None:
     rows, inner = numbers.size, places.inner
-    settled = not deterministic or (add and given.dtype.kind in KINDS["integer"])
+    settled = not deterministic or (add and given.dtype.kind in DTYPE_KINDS["integer"])
     threads = 1 if op.threads_are_loops else THREADS
     grid, of_rows = -(-given.size // threads), -(-rows // threads)
     shape = rows, inner, places.outer, places.n, places.steps

@@ -17,7 +17,7 @@ from weft.dtype import as_dtype
 from weft.gpu import barrier, block_idx, grid_dim, thread_idx, warp_id
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
-from weft.kernels.operands import KINDS, Operands, end_of
+from weft.kernels.operands import DTYPE_KINDS, Operands, end_of
 from weft.kernels.scalars import as_index, as_number
 from weft.lang import Comptime, Float64, Int, Int64, Pointer, UInt32, func, kernel, no_contraction, unroll
 from weft.math import floor
@@ -89,7 +89,7 @@ def _ends(given: Any) -> tuple[float, float]:
 
 def _count(op: Operands, x: Any, counts: Any, bins: int, low: float, high: float) -> None:
     n = x.size
-    whole = x.dtype.kind in KINDS["integer"] and high - low == bins and low == int(low)
+    whole = x.dtype.kind in DTYPE_KINDS["integer"] and high - low == bins and low == int(low)
     width = 1 if op.threads_are_loops else x.lanes()
     threads = 1 if op.threads_are_loops else THREADS
     blocks = -(-n // CHUNK) if op.threads_are_loops else 2 * op.context.info.multiprocessors

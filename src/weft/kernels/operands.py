@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from weft.lang import Kernel
 
 Shape = tuple[int, ...]
-KINDS: dict[str, tuple[str, ...]] = {
+DTYPE_KINDS: dict[str, tuple[str, ...]] = {
     "float": ("float", "bfloat"),
     "integer": ("int", "uint"),
     "number": ("float", "bfloat", "int", "uint"),
@@ -151,7 +151,7 @@ class Operand:
         raise LaunchError.here(code, message, hint, at=(self.name, at))
 
     def of(self, kinds: str | DType) -> Operand:
-        """The operand, whose elements are of such a type: a word of ``KINDS``, or one type.
+        """The operand, whose elements are of such a type: a word of ``DTYPE_KINDS``, or one type.
 
         Raises:
             LaunchError: they are not.
@@ -160,7 +160,7 @@ class Operand:
             if self.dtype != kinds:
                 hint = f"convert it to {type_name(kinds)}, or pass another"
                 self.refuse(f"of {type_name(self.dtype)}, not of {type_name(kinds)}", hint)
-        elif self.dtype.kind not in KINDS[kinds]:
+        elif self.dtype.kind not in DTYPE_KINDS[kinds]:
             whole = kinds == "integer" or self.dtype.kind == "bool"
             hint = f"convert it to {'Int64' if whole else 'Float32'}, say"
             hint = _PARTS if self.dtype.kind == "element" else hint
@@ -507,14 +507,14 @@ def merged(shape: Shape, *strides: Shape) -> tuple[Shape, list[Shape]]:
 
 def accumulator(dtype: DType) -> DType:
     """The type in which elements are added up: Float32 for shorter floats, 64 bits for integers."""
-    if dtype.kind in KINDS["float"]:
+    if dtype.kind in DTYPE_KINDS["float"]:
         return dtype if dtype.bits >= 32 else as_dtype("float32")
     return as_dtype("uint64" if dtype.kind == "uint" else "int64")
 
 
 def end_of(dtype: DType, sign: int) -> Any:
     """The greatest or the least number of a type."""
-    if dtype.kind in KINDS["float"]:
+    if dtype.kind in DTYPE_KINDS["float"]:
         return sign * inf
     bits = dtype.bits - (dtype.kind == "int")
     if sign > 0:

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from weft.dtype import DType, as_dtype
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous
-from weft.kernels.operands import KINDS, Operand, Operands, accumulator, end_of, merged, row_major
+from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, end_of, merged, row_major
 from weft.kernels.row_memory import by_pairs, masked, places_of
 from weft.kernels.rows import reduce
 from weft.lang import Int, struct
@@ -277,7 +277,7 @@ def _same(dtype: DType) -> DType:
 
 def _compared(dtype: DType) -> DType:
     """The type in which elements are compared."""
-    return accumulator(dtype) if dtype.kind in KINDS["float"] else dtype
+    return accumulator(dtype) if dtype.kind in DTYPE_KINDS["float"] else dtype
 
 
 def _place_type(dtype: DType) -> DType:
@@ -285,15 +285,15 @@ def _place_type(dtype: DType) -> DType:
 
 
 def _sum_type(dtype: DType) -> DType:
-    return dtype if dtype.kind in KINDS["float"] else accumulator(dtype)
+    return dtype if dtype.kind in DTYPE_KINDS["float"] else accumulator(dtype)
 
 
 def _mean_kind(dtype: DType) -> DType:
-    return accumulator(dtype) if dtype.kind in KINDS["float"] else as_dtype("float64")
+    return accumulator(dtype) if dtype.kind in DTYPE_KINDS["float"] else as_dtype("float64")
 
 
 def _mean_type(dtype: DType) -> DType:
-    return dtype if dtype.kind in KINDS["float"] else as_dtype("float64")
+    return dtype if dtype.kind in DTYPE_KINDS["float"] else as_dtype("float64")
 
 
 def _reduced(
