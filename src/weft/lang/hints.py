@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import NoReturn, cast
 
 from weft.diagnostics import LEFT, RIGHT, VALUE, CompileError, a_, refuse
 from weft.lang.elaboration import maybe_current
@@ -109,3 +109,23 @@ def incomparable(op: str, name: str, other: object) -> bool:
             raise
         b.elaborator.postpone(error)
     return op == "ne"
+
+
+def refuse_quotient(name: str, several: str = "") -> NoReturn:
+    """Refuse ``/`` of integers; ``several`` is the side that has many, if one has."""
+    floats = f"{several}.cast(Float32) first" if several else f"Float32({LEFT}) / Float32({RIGHT})"
+    refuse(
+        "int-division",
+        f"`/` of integers (here {name}) is a float in Python, and weft does not choose which",
+        hint=f"write {LEFT} // {RIGHT} for the integer quotient, or {floats}",
+    )
+
+
+def too_long(message: str) -> None:
+    """A constant integer has more digits than a float, in code unless it meets a Float64 later."""
+    try:
+        refuse("literal", message, hint="compute in Float64: convert the integer by Float64(...)")
+    except CompileError as error:
+        if (b := maybe_current()) is None:
+            raise
+        b.elaborator.postpone(error)

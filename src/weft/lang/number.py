@@ -25,7 +25,15 @@ from weft.lang.as_python import AsPython
 from weft.lang.conversions import Conversions
 from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.fold import against, compare, exact_function, fold, has_lanes, lanewise
-from weft.lang.hints import conversion_hint, incomparable, kind_of, meeting_hint, operand_hint
+from weft.lang.hints import (
+    conversion_hint,
+    incomparable,
+    kind_of,
+    meeting_hint,
+    operand_hint,
+    refuse_quotient,
+    too_long,
+)
 from weft.lang.maybe import present
 from weft.lang.promote import as_mask, comparable, fits, promote
 from weft.lang.python_number import python_number
@@ -449,16 +457,6 @@ def _converted(number: Number, to: type[Number]) -> Any:
     return value
 
 
-def refuse_quotient(name: str, several: str = "") -> NoReturn:
-    """Refuse ``/`` of integers; ``several`` is the side that has many, if one has."""
-    floats = f"{several}.cast(Float32) first" if several else f"Float32({LEFT}) / Float32({RIGHT})"
-    refuse(
-        "int-division",
-        f"`/` of integers (here {name}) is a float in Python, and weft does not choose which",
-        hint=f"write {LEFT} // {RIGHT} for the integer quotient, or {floats}",
-    )
-
-
 def of_integers(value: Any) -> bool:
     """Whether a value, or what it has many of, is an integer or a Bool."""
     dtype: DType | None = getattr(value, "dtype", None)
@@ -581,16 +579,6 @@ def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number
     return type(number), number.weak
 
 
-def _too_long(message: str) -> None:
-    """A constant integer has more digits than a float, in code unless it meets a Float64 later."""
-    try:
-        refuse("literal", message, hint="compute in Float64: convert the integer by Float64(...)")
-    except CompileError as error:
-        if (b := maybe_current()) is None:
-            raise
-        b.elaborator.postpone(error)
-
-
 def _meet_float(op: str, number: Number, literal: float) -> tuple[type[Number], object]:
     """An integer meets a float literal: it becomes a float, if no bits of it are known to be lost."""
     if op in "&|^<<>>":
@@ -604,6 +592,6 @@ def _meet_float(op: str, number: Number, literal: float) -> tuple[type[Number], 
     value = number.value
     for lane in () if isinstance(value, Value) else value if has_lanes(value) else (value,):
         if wrap(dtype, lane) != lane:
-            _too_long(f"`{op}` meets the float {literal!r}, but no {number_class(dtype).__name__} is {lane}")
+            too_long(f"`{op}` meets the float {literal!r}, but no {number_class(dtype).__name__} is {lane}")
             break
     return number_class(dtype, number.lanes), mark

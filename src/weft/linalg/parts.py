@@ -12,8 +12,8 @@ from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import DTypeLike, as_dtype
 from weft.lang import struct
 from weft.lang.bracketed import Bracketed
-from weft.lang.hints import kind_of
-from weft.lang.number import Number, NumberLike, number_class, of_integers, refuse_quotient
+from weft.lang.hints import kind_of, refuse_quotient
+from weft.lang.number import Number, NumberLike, number_class, of_integers
 from weft.lang.operators import SIGNS, function_of
 from weft.lang.python_number import python_number
 from weft.lang.structs import replace_field

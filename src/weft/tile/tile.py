@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 from weft.diagnostics import INDEX, LEFT, RIGHT, VALUE, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang.generic import K
-from weft.lang.hints import kind_of
-from weft.lang.number import Number, NumberLike, number_class, of_integers, refuse_quotient, type_name
+from weft.lang.hints import kind_of, refuse_quotient
+from weft.lang.number import Number, NumberLike, number_class, of_integers, type_name
 from weft.lang.operators import ARITHMETIC, BITWISE, define_operators, function_of
 from weft.lang.scalars import Bool, Int32, UInt32
 from weft.lang.spec import Leaf, NumberSpec, Spec, is_composite, leaves_of

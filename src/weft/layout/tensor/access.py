@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import gcd
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from weft.diagnostics import INDEX, OBJECT, refuse
 from weft.lang.elaboration import note_index
@@ -99,6 +99,11 @@ def count(number: int, noun: str) -> str:
     """``1 index``, ``2 indices``: a number and its noun."""
     plural = {"index": "indices"}.get(noun, noun + "s")
     return f"{number} {noun if number == 1 else plural}"
+
+
+def index_parts(index: Any) -> tuple[Any, ...]:
+    """What stands in brackets, one for each mode."""
+    return cast("tuple[Any, ...]", index) if type(index) is tuple else (index,)
 
 
 def coordinate(part: Any) -> Any:

@@ -22,7 +22,7 @@ from weft.layout.algebra.int_tuple import map_leaves, product
 from weft.layout.algebra.layout import Layout, marked
 from weft.layout.algebra.swizzle import ComposedLayout, Swizzle
 from weft.layout.algebra.values import is_static
-from weft.layout.tensor.access import Element, Swizzled, coordinate, permuted, place, run_of
+from weft.layout.tensor.access import Element, Swizzled, coordinate, index_parts, permuted, place, run_of
 from weft.layout.tensor.edge import Edges, inside, read_inside, write_inside
 from weft.layout.tensor.elementwise import Elementwise
 from weft.layout.tensor.host import array, check_storage, host_memory, text
@@ -35,10 +35,7 @@ from weft.layout.tensor.spec import TensorSpec, run_time_leaves
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from weft.lang import (
-        memory_types,
-        scalars,
-    )
+    from weft.lang import memory_types, scalars
     from weft.layout.tensor import element_or_part as parts  # pyright: ignore[reportMissingModuleSource]
 
 T = TypeVar("T")
@@ -492,7 +489,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     def __getitem__(self, index: Part | tuple[Part, ...]) -> LayoutTensor[T]: ...
     def __getitem__(self, index: Any) -> Any:
         """An element, or the part (no copy) that slices or fewer indices name: ``m[i]`` is a row."""
-        parts = _parts(index)
+        parts = index_parts(index)
         if is_slice(parts) or len(parts) < self.rank:
             return self._part(self._whole(parts))
         offset, alignment = self.place_in(self.layout, parts)
@@ -512,7 +509,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
 
         A tensor is broadcast as NumPy does, and copied as if its elements were read before one is written.
         """
-        parts = _parts(index)
+        parts = index_parts(index)
         if is_slice(parts) or (0 < len(parts) < self.rank and isinstance(value, LayoutTensor)):
             part = self._part(self._whole(parts))
             if isinstance(value, LayoutTensor) and part.in_kernel:
@@ -533,7 +530,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
 
     def __weft_place__(self, index: Any) -> Any:
         """The place of an element in memory; None where it is none, but a vector or a part, say."""
-        parts = _parts(index)
+        parts = index_parts(index)
         if self._pointer is None or self.element is not None or self.masked or is_slice(parts):
             return None
         if len(parts) < self.rank:
@@ -590,10 +587,6 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         if self.swizzled is not None:
             refuse("layout", f"{self!r} has no array", "read its elements one by one: t[i, j]")
         return array(self.storage, self.layout, self.element)
-
-
-def _parts(index: Any) -> tuple[Any, ...]:
-    return cast("tuple[Any, ...]", index) if type(index) is tuple else (index,)
 
 
 @lru_cache(1024)
