@@ -18,9 +18,12 @@ def compare_fields(cls: type[Any], fields: tuple[str, ...]) -> None:
     """
 
     def equal(self: Any, other: object) -> Any:
-        if type(other) is not type(self) and _class(other) is not _class(self):
-            never: Any = getattr(cls, "__weft_unlike__", None)
-            return NotImplemented if never is None else never(self, other)
+        if type(other) is not type(self):
+            unlike: Any = getattr(cls, "__weft_unlike__", None)
+            if unlike is not None:
+                return unlike(self, other)
+            if _class(other) is not _class(self):
+                return NotImplemented
         found: Any = True
         for name in fields:
             found = equal_values(getattr(self, name), getattr(other, name), f"{cls.__name__}.{name}") & found
