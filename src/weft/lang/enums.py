@@ -125,10 +125,6 @@ class EnumValue:
             hint=f"compare it: {VALUE} is {name}",
         )
 
-    def __dir__(self) -> list[str]:
-        own = (name for kind in self.cls.__mro__ if kind.__module__ != "enum" for name in vars(kind))
-        return ["value", *[n for n in own if not n.startswith("_") and n not in self.cls.__members__]]
-
     def __repr__(self) -> str:
         return f"<{self.cls.__name__} at run time>"
 

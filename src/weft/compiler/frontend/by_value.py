@@ -58,6 +58,8 @@ def _id(b: Any, value: Any) -> int:
 
 def _of_numpy(value: Any) -> str:
     """What to write instead of a function of NumPy's that gives objects back, or zeros, without a word."""
+    if not callable(value):
+        return ""
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
     return NUMPYS_OF_OBJECTS.get(name, "") if module == "numpy" and isinstance(name, str) else ""
 
@@ -76,8 +78,8 @@ def is_meant(value: Any, of: Iterable[Any] = _MEANT) -> bool:
     kind = cast("type[Any]", type(value))
     if kind is BuiltinFunctionType:
         return value in of
-    if callable(value) and of is _MEANT and (text := _of_numpy(value)):
-        return bool(text)
+    if of is _MEANT and _of_numpy(value):
+        return True
     return any(is_meant(part, of) for part in _parts(kind, value))
 
 
@@ -96,7 +98,7 @@ def meant(b: Any, value: Any) -> Any:
         return value
     if kind is BuiltinFunctionType:
         return _MEANT[value](b)
-    if callable(value) and (text := _of_numpy(value)):
+    if text := _of_numpy(value):
         return functools.partial(_of_objects, b, value, text)
     if kind is dict:
         return {key: meant(b, item) for key, item in value.items()}

@@ -115,7 +115,7 @@ def _instead(held: Any, name: str, known: list[str], guess: str | None) -> str:
         return _of_number(held, name, known, guess)
     if kind == "Pointer" and name in _EXTENTS:
         return "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
-    if (kind == "tuple" or hasattr(type(held), "__weft_items__")) and name in OF_ITEMS:
+    if (kind == "tuple" or hasattr(_class_of(held), "__weft_items__")) and name in OF_ITEMS:
         return OF_ITEMS[name].format(OBJECT)
     if type(held).__module__.startswith("weft.linalg.") and name in OF_PARTS:
         return f"write {OF_PARTS[name].format(OBJECT)}"
