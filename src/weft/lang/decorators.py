@@ -233,6 +233,9 @@ class Func(Compiled, Generic[P, R]):
             (1.5, 1)
         """
         other = cast("Compiled", fn).definition if isinstance(fn, Func) else defined(fn, "register")
+        from weft.lang.overloads import check_registered
+
+        check_registered(self.definition, other)
         self.forget()
         self.definition.overloads += (other,)
         return Func(other, {})

@@ -7,6 +7,7 @@ from types import GenericAlias
 from typing import Any, TypeVar, cast, get_args, get_origin
 
 from weft.compiler.source.definition import Definition, Parameter
+from weft.diagnostics import CompileError
 from weft.diagnostics.problems import Problems
 from weft.lang.accept import is_open
 from weft.lang.generic import bound_of, describe_annotation, said_of, substitute, unify
@@ -33,6 +34,19 @@ def chosen(fn: Definition, values: Mapping[str, Any], problems: Problems) -> Def
         notes = tuple([f"{one.name}{describe_parameters(one)}" for one in best])
         problems.add("argument-type", message, "register one whose annotations are those types", notes=notes)
     return best[0] if best else fn
+
+
+def check_registered(fn: Definition, other: Definition) -> None:
+    """Refuse to register what could never be called, as it takes another number of arguments.
+
+    Raises:
+        CompileError: it does.
+    """
+    asked, taken = len(_positional(fn)), len(_positional(other))
+    if asked != taken:
+        message = f"{fn.name} takes {asked} positional argument{'s' * (asked != 1)}, but this takes {taken}"
+        hint = f"give it {asked}, or another name"
+        raise CompileError.at("signature", message, other.place(""), hints=(hint,))
 
 
 def _positional(fn: Definition) -> list[Parameter]:
