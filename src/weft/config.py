@@ -37,7 +37,9 @@ from weft.record import record
 __all__ = ["CompileIn", "HostArrays", "Settings", "environment", "processors", "scope", "settings"]
 
 CompileIn = Literal["process", "in-process"]
+"""Where LLVM works: in processes of its own, or in this one."""
 HostArrays = Literal["copy", "refuse"]
+"""What becomes of a host's array that is given to a GPU's kernel."""
 _PLACES: tuple[CompileIn, ...] = ("process", "in-process")
 MOST_CPU_THREADS = 1024
 """Of a pool that runs blocks on a CPU."""

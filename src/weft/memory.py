@@ -33,13 +33,14 @@ from weft.lang.allocate import local_memory, shared_memory
 from weft.lang.intrinsics import current_target
 from weft.lang.machine import note_dynamic_shared
 from weft.lang.number import Number
-from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.pointer import AddressSpace
 from weft.lang.python_number import python_number
 from weft.layout import ComposedLayout, Layout, LayoutTensor
 
 if TYPE_CHECKING:
-    from weft.lang.memory_types import SoA
+    from weft.lang.memory_types import Pointer, SoA
 else:
+    from weft.lang.pointer import Pointer
     from weft.lang.soa import SoA
 
 __all__ = ["AddressSpace", "Pointer", "SoA", "dynamic_shared_memory", "stack_allocation"]

@@ -50,24 +50,29 @@ class LanguageServer:
 
     def hover(self, within: str) -> tuple[str, str]:
         """The signature and what stands below it, of the last name in a piece of the file's text."""
-        found = self.ask("textDocument/hover", **self._at(within, -1))
+        found = self.ask("textDocument/hover", **self._at(within))
         shown = "" if found is None else str(found["contents"]["value"])
         signature, _, text = shown.removeprefix("```python\n").partition("\n```")
         return signature, text.removeprefix("\n---\n")
 
     def jumps(self, within: str) -> list[tuple[Path, str]]:
         """Files and lines that define the last name in a piece of the file's text."""
-        found: list[Any] = self.ask("textDocument/definition", **self._at(within, -1)) or []
-        at = [(Path(unquote(urlsplit(one["uri"]).path)), one["range"]["start"]["line"]) for one in found]
-        return [(path, path.read_text(encoding="utf-8").splitlines()[line]) for path, line in at]
+        found: list[Any] = self.ask("textDocument/definition", **self._at(within)) or []
+        jumps: list[tuple[Path, str]] = []
+        for one in found:
+            path = Path(unquote(urlsplit(str(one["uri"])).path))
+            line = int(one["range"]["start"]["line"])
+            jumps.append((path, path.read_text(encoding="utf-8").splitlines()[line]))
+        return jumps
 
     def completions(self, behind: str) -> list[str]:
         """The names without an underscore that are offered behind a piece of the file's text."""
-        found = self.ask("textDocument/completion", **self._at(behind, 0))
+        found = self.ask("textDocument/completion", **self._at(behind, behind=True))
         return sorted(one["label"] for one in found["items"] if not one["label"].startswith("_"))
 
-    def _at(self, within: str, offset: int) -> dict[str, Any]:
-        before = self.text[: self.text.index(within) + len(within) + offset].split("\n")
+    def _at(self, within: str, *, behind: bool = False) -> dict[str, Any]:
+        end = self.text.index(within) + len(within if behind else within.rstrip("\n"))
+        before = self.text[: end if behind else end - 1].split("\n")
         place = {"line": len(before) - 1, "character": len(before[-1])}
         return {"textDocument": {"uri": self.path.as_uri()}, "position": place}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,9 +33,21 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LanguageServer]
     folder = tmp_path_factory.mktemp("editor")
     configure(folder)
     program = folder / "program.py"
-    program.write_text((Path(__file__).parent / "editor.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    text = (Path(__file__).parent / "editor.txt").read_text(encoding="utf-8")
+    program.write_text("\n".join((text, *public_names(), "")), encoding="utf-8")
     with LanguageServer(program) as server:
         yield server
+
+
+def public_names() -> list[str]:
+    rooms = "algorithm atomic benchmark bit compile complex config diagnostics ffi gpu gpu.block gpu.cluster "
+    rooms += (
+        "gpu.host gpu.memory gpu.mma gpu.sync gpu.warp gpu.wgmma interop kernels lang layout linalg math "
+    )
+    rooms += "memory numerics random sys tensor testing tile tuning layout.tensor_core layout.tma_async"
+    names = ["weft", *(f"weft.{room}" for room in rooms.split())]
+    named = {name: importlib.import_module(name) for name in names}
+    return [f"{name}.{n}" for name, room in named.items() for n in room.__all__ if n[:2] != "__"]
 
 
 def pieces() -> list[str]:
@@ -52,6 +65,12 @@ def test_hovers_and_jumps(editor: LanguageServer, golden: Callable[[str, str], N
         shown += [signature, *(f"    {line}" for line in text.splitlines()[:1])]
         shown += [f"    > {path.name}: {line.strip()}" for path, line in jumps if path.suffix == ".py"]
     golden("hovers.txt", "\n".join(shown) + "\n")
+
+
+def test_every_public_name_has_words_and_source(editor: LanguageServer) -> None:
+    for name in public_names():
+        assert editor.hover(f"\n{name}\n")[1], name
+        assert any(path.suffix == ".py" for path, _ in editor.jumps(f"\n{name}\n")), name
 
 
 def test_completions(editor: LanguageServer) -> None:

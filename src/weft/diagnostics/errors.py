@@ -163,6 +163,7 @@ class _Elaborating(threading.local):
 
 
 elaborating: _Elaborating = _Elaborating()
+"""Of this thread, see ``now``."""
 
 
 def refuse(

@@ -169,6 +169,7 @@ class _ExternalCall:
 
 
 external_call: _ExternalCall = _ExternalCall()
+"""``external_call["hypot", Float64](x, y)`` calls a function of C by its name; see ``weft.ffi``."""
 
 
 def _is_there(name: str) -> bool:

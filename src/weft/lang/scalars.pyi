@@ -245,3 +245,4 @@ Type checkers read it as ``Float32``, whose operations it shares, and know no ca
 ``Float32.simd(1, 2, 3, 4)`` and ``Float32.splat(4, 0.0)``.
 """
 Scalar = Annotated[T, "scalar"]
+"""``Scalar[dtype]``: one number of a format, ``Float32`` of ``DType.float32``."""

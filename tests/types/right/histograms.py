@@ -1,10 +1,10 @@
 import numpy as np
 
-from weft import Int, Int32, Pointer, UInt8, UInt32, kernel
+from weft import Int, Int32, UInt8, UInt32, kernel
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, global_idx, grid_dim, thread_idx
 from weft.gpu.host import DeviceContext
-from weft.memory import AddressSpace, stack_allocation
+from weft.memory import AddressSpace, Pointer, stack_allocation
 
 
 @kernel

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 IntTuple: TypeAlias = "int | RunTimeInt | tuple[IntTuple, ...]"
+"""Extents, strides or coordinates: an integer, or one for each mode, nested as the modes are."""
 
 
 def is_tuple(t: IntTuple) -> TypeIs[tuple[IntTuple, ...]]:
