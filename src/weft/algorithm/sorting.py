@@ -41,6 +41,8 @@ def sort(
     *,
     key: Callable[[A], Any] | None = None,
     context: DeviceContext | None = None,
+    stream: DeviceStream | None = None,
+    scratch: DeviceBuffer[UInt8] | None = None,
 ) -> None: ...
 @overload
 def sort(
@@ -49,6 +51,8 @@ def sort(
     *,
     key: Callable[[N], Any] | None = None,
     context: DeviceContext | None = None,
+    stream: DeviceStream | None = None,
+    scratch: DeviceBuffer[UInt8] | None = None,
 ) -> None: ...
 @overload
 def sort(
@@ -57,6 +61,8 @@ def sort(
     *,
     key: Callable[[Any], Any] | None = None,
     context: DeviceContext | None = None,
+    stream: DeviceStream | None = None,
+    scratch: DeviceBuffer[UInt8] | None = None,
 ) -> None: ...
 def sort(
     src: Any,
