@@ -7,7 +7,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
 from weft.compiler.frontend.options import CompileOptions
-from weft.compiler.llvm.emit import warm
 from weft.compiler.pipeline import Compilation, EmissionKind, check_emission_kind, elaborate_kernel
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic, a_, caller_location
@@ -168,6 +167,8 @@ def elaborated(
         raise CompileError.at("over", message, caller_location(), hints=(hint,))
     specs = specs_of(kernel, named, types)
     if warmed:
+        from weft.compiler.llvm.emit import warm
+
         warm(found)
     even = not over and found.threads == "loops"
     options = CompileOptions(describe_over(over) if over else None, distinct=True, even=even)

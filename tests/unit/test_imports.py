@@ -188,7 +188,7 @@ def test_direction(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("package", "owner"),
-    [("llvmlite", "compiler/llvm/worker/backend.py"), ("cuda", "runtime/cuda/driver.py")],
+    [("llvmlite", "compiler/llvm/worker/backend.py"), ("cuda", "runtime/cuda/binding.py")],
     ids=str,
 )
 def test_one_importer(package: str, owner: str) -> None:

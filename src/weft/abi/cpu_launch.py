@@ -10,16 +10,6 @@ from __future__ import annotations
 
 import ctypes
 
-MOST_THREADS = 1024
-"""Of a block: what a thread keeps over a barrier is there as many times."""
-
-MOST_NEIGHBOURS = 4096
-"""Threads of blocks that go side by side through a loop with the grid's stride: four pages of memory."""
-MOST_TOGETHER = 1 << 30
-"""Threads that one loop goes over, at most: those of a block, or of blocks that follow each other."""
-STRIP = 16
-"""Kernels for blocks of a multiple of so many threads along x have no loops for single ones."""
-
 
 class LaunchBlock(ctypes.Structure):
     """What an entry reads, and takes its blocks from.

@@ -9,12 +9,11 @@ from types import ModuleType
 from typing import Any, NamedTuple, cast
 
 from weft.compile import specs_of
-from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.frontend.options import CompileOptions, Over
 from weft.compiler.pipeline import Instance
 from weft.diagnostics import CompileError, LaunchError, a_
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
-from weft.launch.ranges import describe_over
 from weft.targets import Target
 
 OPEN = frozenset({"open-type", "missing-comptime"})
@@ -125,6 +124,11 @@ def planned(
     """
     items: list[Item] = []
     left: list[LeftOut] = []
+    launched: Over | None = None
+    if over:
+        from weft.launch.ranges import describe_over
+
+        launched = describe_over(over)
     for name, kernel in kernels.items():
         known = {p.name for p in parameters(kernel.definition)} - kernel.bound.keys()
         try:
@@ -136,7 +140,7 @@ def planned(
             continue
         for target in targets:
             even = not over and target.threads == "loops"
-            options = CompileOptions(describe_over(over) if over else None, distinct=True, even=even)
+            options = CompileOptions(launched, distinct=True, even=even)
             level = opt_level if kernel.opt_level is None else kernel.opt_level
             options = options._replace(opt_level=level)
             items.append(Item(name, Instance(kernel, specs, options), target))

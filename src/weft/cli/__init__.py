@@ -12,7 +12,6 @@ from weft.cli.words import Words
 from weft.compiler.frontend.garbage import rarely_collected
 from weft.diagnostics import CompileError, WeftError
 from weft.diagnostics.hook import tell_more
-from weft.diagnostics.rendering import render_all
 from weft.record import replace
 
 __all__ = ["main"]
@@ -72,6 +71,8 @@ def _report(error: WeftError) -> None:
     What the command line itself asked for has no place in a source file: such labels name the
     script that called ``main``, which says nothing to anybody.
     """
+    from weft.diagnostics.rendering import render_all
+
     outside: set[str] = set()
     frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:

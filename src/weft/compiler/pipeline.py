@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, Literal, NamedTuple
 
 from weft.abi.artifact import Argument, Artifact, FaultSite, KernelInfo, Signature, Site
-from weft.abi.cpu_launch import STRIP
+from weft.abi.cpu_limits import STRIP
 from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected

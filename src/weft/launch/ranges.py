@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from weft.abi.cpu_launch import STRIP
+from weft.abi.cpu_limits import STRIP
 from weft.compiler.frontend.options import Over
 from weft.compiler.source.python import definition_of
 from weft.gpu.over import run_over

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 
 def _cuda(load_object: LoadObject) -> Driver:
+    from weft.runtime.cuda.binding import find_binding
+
+    binding = find_binding()  # before the rest is loaded, which is for nothing where there is none
     from weft.runtime.cuda.driver import cuda_driver
 
-    return cuda_driver()
+    return cuda_driver(binding)
 
 
 def _cpu(load_object: LoadObject) -> Driver:

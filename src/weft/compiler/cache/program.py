@@ -130,20 +130,21 @@ class Together(Generic[T]):
             return pending
         self._room.acquire()
         context = contextvars.copy_context()  # the settings, and who notes the times
-        self._start()
+        self._start(by_llvm=known is None)
         self._waiting.put(lambda: context.run(pending.finish, make))
         return pending
 
-    def _start(self) -> None:
-        from weft.compiler.llvm import workers
+    def _start(self, *, by_llvm: bool) -> None:
+        if by_llvm:
+            from weft.compiler.llvm import workers
 
-        if not self._threads:
-            workers.allow(self.jobs)
-        here, up = workers.up()
-        more = self._waiting.qsize() >= (FEW if here == up else MANY)
-        if self._at_once < (self.jobs if more else min(self.jobs, max(1, here))):
-            self._at_once += 1
-            self._turn.release()
+            if not self._at_once:
+                workers.allow(self.jobs)
+            here, up = workers.up()
+            more = self._waiting.qsize() >= (FEW if here == up else MANY)
+            if self._at_once < (self.jobs if more else min(self.jobs, max(1, here))):
+                self._at_once += 1
+                self._turn.release()
         if len(self._threads) < self.jobs:
             thread = threading.Thread(target=self._work, name="weft-compile", daemon=True)
             self._threads.append(thread)

@@ -56,6 +56,9 @@ def _id(b: Any, value: Any) -> int:
     return id(value)
 
 
+_HOLDERS = (functools.partial, list, tuple, dict)
+
+
 def _of_numpy(value: Any) -> str:
     """What to write instead of a function of NumPy's that gives objects back, or zeros, without a word."""
     if not callable(value):
@@ -80,13 +83,13 @@ def is_meant(value: Any, of: Iterable[Any] = _MEANT) -> bool:
         return value in of
     if of is _MEANT and _of_numpy(value):
         return True
-    return any(is_meant(part, of) for part in _parts(kind, value))
+    return kind in _HOLDERS and any(is_meant(part, of) for part in _parts(kind, value))
 
 
 def _parts(kind: type[Any], value: Any) -> Sequence[Any]:
     if kind is functools.partial:
         return (value.func, *value.args, *value.keywords.values())
-    if kind not in (list, tuple, dict) or len(value) > _MOST:
+    if len(value) > _MOST:
         return ()
     return [*value.values()] if kind is dict else value
 
@@ -143,6 +146,9 @@ def by_key(value: Any) -> Any:
     return _ByKey(table) if isinstance(value, dict) and any(cls in table for cls in _PYTHONS) else table
 
 
+_CONCERNED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+
+
 class ByValue(ast.NodeTransformer):
     """Has all such functions ask the builder that a text names; ``names`` says what these mean."""
 
@@ -152,6 +158,8 @@ class ByValue(ast.NodeTransformer):
 
     def is_concerned(self, node: ast.AST) -> bool:
         """Whether a node is to become another."""
+        if node.__class__ not in _CONCERNED:
+            return False
         return asks_by_key(node) or _names_class(node) or self.means_one(node)
 
     def means_one(self, node: ast.AST) -> bool:

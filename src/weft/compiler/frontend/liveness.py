@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, cast
 
 from weft.compiler.frontend.named import late_names, named
 from weft.compiler.frontend.tree import COMPREHENSIONS, bound_names, has, walk
@@ -18,7 +18,7 @@ _Names = frozenset[str]
 _NONE: _Names = frozenset()
 _LOOPS = (ast.For, ast.While)
 _CLOSURES = (ast.Lambda, ast.FunctionDef, ast.GeneratorExp)
-_SCOPES = (*COMPREHENSIONS, ast.Lambda, ast.FunctionDef)
+_SCOPES = frozenset((*COMPREHENSIONS, ast.Lambda, ast.FunctionDef))
 _CALLS = (ast.Call, *COMPREHENSIONS)
 """What may run a function that was made before."""
 
@@ -101,7 +101,7 @@ def _own(scope: Any) -> tuple[set[str], set[ast.AST]]:
         return bound_names(walk(scope.args)), outside
     outside |= {n for part in (*scope.decorator_list, scope.returns) if part for n in walk(part)}
     inside = [n for n in walk(scope) if n is not scope]
-    deeper = {n for inner in inside if isinstance(inner, _SCOPES) for n in walk(inner)}
+    deeper = {n for inner in inside if inner.__class__ in _SCOPES for n in walk(inner)}
     direct = [n for n in inside if n not in deeper]
     shared = {name for n in direct if isinstance(n, (ast.Nonlocal, ast.Global)) for name in n.names}
     return bound_names(direct) - shared, outside
@@ -111,12 +111,11 @@ def _read(node: ast.AST) -> _Names:
     """What is read within, but for the variables of comprehensions and functions in it."""
     nodes, left = walk(node), set[ast.AST]()
     for inner in nodes:
-        if isinstance(inner, _SCOPES):
+        if inner.__class__ in _SCOPES:
             own, outside = _own(inner)
             left |= {n for n in walk(inner) if isinstance(n, ast.Name) and n.id in own and n not in outside}
-    return frozenset(
-        [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n not in left]
-    )
+    names = [cast("ast.Name", n) for n in nodes if n.__class__ is ast.Name and n not in left]
+    return frozenset([n.id for n in names if n.ctx.__class__ is ast.Load])
 
 
 def _read_when_called(function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> _Names:

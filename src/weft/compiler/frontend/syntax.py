@@ -186,15 +186,20 @@ def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list
     return sorted(checker.problems, key=lambda d: (d.labels[0].location.line, d.labels[0].location.column))
 
 
+_CHECKED = {*REJECTED, ast.Return, ast.NamedExpr, ast.arguments, ast.Expr, ast.Attribute, ast.FunctionDef}
+_CHECKED.add(ast.Lambda)
+"""Kinds of nodes of which some cannot be compiled."""
+
+
 def _checked(nodes: Iterable[ast.AST], checker: _Checker, outside: set[str]) -> list[ast.AST]:
     """Check each node by itself; those that are not in what is rejected as a whole."""
     kept: list[ast.AST] = []
     rejected: set[ast.AST] = set()
     for node in nodes:
-        if isinstance(node, ast.Constant) or node in rejected:
+        if node.__class__ is ast.Constant or (rejected and node in rejected):
             continue
         kept.append(node)
-        if isinstance(node, ast.Name) or (
+        if node.__class__ not in _CHECKED or (
             isinstance(node, ast.Nonlocal) and not outside.intersection(node.names)
         ):
             continue

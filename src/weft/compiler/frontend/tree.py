@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 B = "__weft_b"
 """The builder's name in staged code."""
@@ -35,6 +35,8 @@ def walk(node: ast.AST) -> list[ast.AST]:
             continue
         for name in children(kind):
             value = getattr(item, name, None)
+            if value is None:
+                continue
             if type(value) is list:
                 out += [v for v in value if isinstance(v, ast.AST)]  # pyright: ignore[reportUnknownVariableType]
             elif isinstance(value, ast.AST):
@@ -49,22 +51,27 @@ def has(nodes: Iterable[ast.AST], *kinds: type[ast.AST]) -> bool:
 
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that a function of these nodes gives a meaning of its own, its inner ones included."""
-    out: set[str] = set()
+    out: set[str | None] = set()
     for node in nodes:
-        if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
-                out.add(node.id)
-        elif isinstance(node, ast.arg):
-            out.add(node.arg)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            out.add(node.name)
+        kind = node.__class__
+        if kind is ast.Name:
+            if cast("ast.Name", node).ctx.__class__ is not ast.Load:
+                out.add(cast("ast.Name", node).id)
+        elif kind in _NAMED_BY:
+            out.add(getattr(node, _NAMED_BY[kind]))
         elif isinstance(node, ast.alias):
             out.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-            out.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            out.add(node.rest)
-    return out
+    out.discard(None)
+    return cast("set[str]", out)
+
+
+_NAMED_BY: dict[type[ast.AST], str] = {
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), "name"),
+    **dict.fromkeys((ast.ExceptHandler, ast.MatchAs, ast.MatchStar), "name"),
+    ast.arg: "arg",
+    ast.MatchMapping: "rest",
+}
+"""Which field of a kind of node is a name that it gives a meaning."""
 
 
 def stored_in(node: ast.AST) -> set[str]:
@@ -114,6 +121,8 @@ def fill_places(node: Any, above: Any) -> None:
         spot: dict[str, int] | None = None
         for name in children(one.__class__):
             value: Any = own.get(name)
+            if value is None:
+                continue
             items: Any = value if value.__class__ is list else (value,)
             for item in items:
                 if not isinstance(item, ast.AST):

@@ -8,7 +8,7 @@ the stacks have of the threads that run it.
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import MOST_NEIGHBOURS, MOST_THREADS
+from weft.abi.cpu_limits import MOST_NEIGHBOURS, MOST_THREADS
 from weft.compiler.ir.core import Function, Module, Op, Region
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import Type

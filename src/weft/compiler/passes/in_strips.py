@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from weft.abi.cpu_launch import STRIP
+from weft.abi.cpu_limits import STRIP
 from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I32, I64, AddressSpace, FloatType, IntType, PointerType, vector
 from weft.compiler.passes.indices import constant

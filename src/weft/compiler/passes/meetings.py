@@ -6,7 +6,7 @@ has how many have arrived and how often all had; who waits asks for that each ti
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import MOST_THREADS
+from weft.abi.cpu_limits import MOST_THREADS
 from weft.abi.warp import WARP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Op, Region, Value

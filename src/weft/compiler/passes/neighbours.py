@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from weft.abi.cpu_launch import MOST_NEIGHBOURS
+from weft.abi.cpu_limits import MOST_NEIGHBOURS
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import I64, AddressSpace, PointerType

@@ -8,7 +8,7 @@ where nothing is added to the index; else the sum has to be known not to wrap ar
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import MOST_TOGETHER
+from weft.abi.cpu_limits import MOST_TOGETHER
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Module, Op, Region, Value
 from weft.compiler.ir.types import I32, I64

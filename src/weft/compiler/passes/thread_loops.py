@@ -8,7 +8,7 @@ body with barriers is split at them (``weft.compiler.passes.barrier_split``).
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import MOST_THREADS, MOST_TOGETHER, STRIP
+from weft.abi.cpu_limits import MOST_THREADS, MOST_TOGETHER, STRIP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I8, I64, AddressSpace, pointer

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from weft.diagnostics import a_
@@ -31,12 +30,13 @@ from weft.layout.algebra.int_tuple import (
 )
 from weft.layout.algebra.modes import derived_strides, merge_modes, same
 from weft.layout.algebra.values import Scalar, add, is_static, mul, sub, wrong
+from weft.record import record
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
 
 
-@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+@record(eq=False)
 class Layout:
     """A shape and a stride: where each coordinate lies, in elements from the start.
 

@@ -7,7 +7,6 @@ and ``ComposedLayout`` as in Mojo's ``layout.swizzle``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from weft.layout.algebra.layout import Layout
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@record
 class Swizzle:
     """Mixes one field of an offset's bits into another: a permutation that is its own inverse.
 

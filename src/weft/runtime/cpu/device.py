@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from weft.abi.artifact import FAULTS, Artifact, KernelInfo, LoadedCode
-from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
+from weft.abi.cpu_launch import DirectLaunch
+from weft.abi.cpu_limits import MOST_THREADS
 from weft.config import processors, settings
 from weft.diagnostics import calling_frame
 from weft.runtime.clocks import Clock, StreamClock, host_knows

@@ -16,7 +16,8 @@ from typing import Any
 
 from weft.abi.artifact import FOUND, FaultSite, KernelInfo, PrintSite
 from weft.abi.console import IDS
-from weft.abi.cpu_launch import CALLS, MOST_THREADS, DirectLaunch, LaunchBlock
+from weft.abi.cpu_launch import CALLS, DirectLaunch, LaunchBlock
+from weft.abi.cpu_limits import MOST_THREADS
 from weft.abi.shadow import Shadow
 from weft.diagnostics import Diagnostic, Report
 from weft.diagnostics.endless import Waiting, endless_wait

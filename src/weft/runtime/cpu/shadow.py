@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from weft.abi.artifact import KernelInfo
-from weft.abi.cpu_launch import MOST_THREADS
+from weft.abi.cpu_limits import MOST_THREADS
 from weft.abi.shadow import (
     ADDRESS,
     CELL_BYTES,

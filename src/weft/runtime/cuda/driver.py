@@ -1,16 +1,12 @@
-"""The CUDA driver API through NVIDIA's binding: how it is found, and where every call is checked.
+"""The CUDA driver API through NVIDIA's binding.
 
-Only NVIDIA's driver is needed, no CUDA toolkit. The rest of the API's files, ``cuda_*.py``, take
-the binding from here.
+Only NVIDIA's driver is needed, no CUDA toolkit.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib
-import sys
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -91,26 +87,10 @@ def _load_assembler() -> None:
 
 
 @cache
-def cuda_driver() -> CudaDriver:
-    """The driver of this process.
+def cuda_driver(binding: Any) -> CudaDriver:
+    """The driver of this process, through NVIDIA's binding.
 
     Raises:
-        DriverMissing: this machine has no NVIDIA driver, or weft cannot use it.
+        DriverMissing: weft cannot use it.
     """
-    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-    load: Callable[[str], object] = getattr(ctypes, "WinDLL", ctypes.CDLL)
-    try:
-        load(library)
-    except OSError as error:
-        raise DriverMissing(
-            f"the NVIDIA driver's library {library} cannot be loaded here",
-            "install NVIDIA's driver (no CUDA toolkit is needed)",
-        ) from error
-    try:
-        binding = importlib.import_module("cuda.bindings.driver")
-    except ImportError as error:
-        raise DriverMissing(
-            "the Python package cuda-bindings, through which weft calls the NVIDIA driver, is not installed",
-            "pip install cuda-bindings",
-        ) from error
     return CudaDriver(binding)

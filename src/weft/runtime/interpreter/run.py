@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.abi.artifact import KernelInfo, PrintSite
-from weft.abi.cpu_launch import MOST_THREADS
+from weft.abi.cpu_limits import MOST_THREADS
 from weft.abi.program import Program
 from weft.abi.warp import WARP
 from weft.diagnostics import Diagnostic, Location, Report
