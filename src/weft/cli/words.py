@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from functools import partial
 from typing import Any, NoReturn
 
 from weft.diagnostics import nearest
@@ -11,6 +12,20 @@ from weft.diagnostics import nearest
 
 class Words(argparse.ArgumentParser):
     """Words of the command line; a command's are refused with that command's own usage."""
+
+    def __init__(self, **named: Any) -> None:
+        # Of any width: each word is formatted once to look at it, and what asks the terminal loads much.
+        super().__init__(formatter_class=partial(argparse.HelpFormatter, width=80), **named)
+
+    def format_usage(self) -> str:
+        """How the command is written, as wide as the terminal."""
+        self.formatter_class = argparse.HelpFormatter
+        return super().format_usage()
+
+    def format_help(self) -> str:
+        """What the command does and its words, as wide as the terminal."""
+        self.formatter_class = argparse.HelpFormatter
+        return super().format_help()
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] of overloads
         self, args: Any = None, namespace: Any = None
