@@ -146,7 +146,8 @@ def by_key(value: Any) -> Any:
     return _ByKey(table) if isinstance(value, dict) and any(cls in table for cls in _PYTHONS) else table
 
 
-_CONCERNED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_CONCERNED = (ast.Attribute, ast.Call, ast.Subscript)
+"""Beside names."""
 
 
 class ByValue(ast.NodeTransformer):
@@ -156,11 +157,13 @@ class ByValue(ast.NodeTransformer):
         self.names = names
         self.found = False
 
-    def is_concerned(self, node: ast.AST) -> bool:
-        """Whether a node is to become another."""
-        if node.__class__ not in _CONCERNED:
-            return False
-        return asks_by_key(node) or _names_class(node) or self.means_one(node)
+    def concerns(self, nodes: Sequence[ast.AST]) -> bool:
+        """Whether any of these nodes is to become another."""
+        names = [cast("ast.Name", node) for node in nodes if node.__class__ is ast.Name]
+        if any(is_meant(self.names(name)) for name in {n.id for n in names if n.ctx.__class__ is ast.Load}):
+            return True
+        others = [node for node in nodes if node.__class__ in _CONCERNED]
+        return any(asks_by_key(node) or _names_class(node) or self.means_one(node) for node in others)
 
     def means_one(self, node: ast.AST) -> bool:
         """Whether a node stands for such a function."""

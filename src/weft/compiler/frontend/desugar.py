@@ -31,7 +31,8 @@ _SCOPES = (ast.Lambda, *COMPREHENSIONS)
 
 def desugar(body: list[ast.stmt], nodes: Iterable[ast.AST]) -> bool:
     """Rewrite the statements of a function in place, and tell whether there was anything to rewrite."""
-    if not any(isinstance(n, _SUGAR) and (isinstance(n, ast.Match) or n.orelse) for n in nodes):
+    sugar = [n for n in nodes if n.__class__ in _SUGAR]
+    if not any(isinstance(n, ast.Match) or getattr(n, "orelse", None) for n in sugar):
         return False
     body[:] = _Desugar().block(body)
     return True

@@ -438,7 +438,7 @@ def _staged(
         nodes = walk(tree)
     note_named(nodes)
     asks = ByValue(names_of(scope, bound_names(nodes).union(fn.names())))
-    if any(map(asks.is_concerned, nodes)):
+    if asks.concerns(nodes):
         tree = asks.visit(tree)
     stager = _Stager(tree, builtins.difference(scope.cells))
     inner = stager.whole(tree, INNER, fn.names())

@@ -21,7 +21,6 @@ from weft.compiler.frontend.tree import (
     b_call,
     children,
     function_of,
-    has,
     place,
     root_of,
     thunk,
@@ -104,7 +103,8 @@ class Expressions(ast.NodeTransformer):
         outer: Expressions | None = None,
     ) -> None:
         nodes = walk(function)
-        shared_by = declared(function) if has(nodes, ast.Nonlocal) else set[str]()
+        kinds = set(map(type, nodes))
+        shared_by = declared(function) if ast.Nonlocal in kinds else set[str]()
         own = stored_names(function.body).union(arguments_of(function), shared_by)
         self.own = frozenset(own)
         """The function's variables: what it assigns, is given, or shares with the function around it."""
@@ -113,7 +113,7 @@ class Expressions(ast.NodeTransformer):
         """Variables of this function that functions in it assign."""
         self.slotted: set[str] = set()
         """Those, and the ones that this function assigns so itself: they have slots from the beginning."""
-        if has(nodes, ast.Nonlocal):
+        if ast.Nonlocal in kinds:
             self.reassigned = held(function)
             own -= shared_by
             self.slotted = self.reassigned | shared_by
@@ -131,7 +131,7 @@ class Expressions(ast.NodeTransformer):
         if outer is not None:
             self.carried = self.carried | (outer.carried - own)
             self.functions, self.numbers = outer.functions, outer.numbers
-        self.names_in_expressions = has(nodes, ast.NamedExpr)
+        self.names_in_expressions = ast.NamedExpr in kinds
         self.builtins = builtins - own
         self.depth = 0
         self.shared: set[str] = set()
@@ -368,9 +368,11 @@ def _clause(target: ast.expr, asked: str, method: str, about: ast.expr) -> ast.c
 
 
 def _is_item_target(node: ast.AST) -> bool:
-    if not isinstance(node, (ast.Subscript, ast.Attribute)) or not isinstance(node.ctx, ast.Store):
+    if node.__class__ not in (ast.Subscript, ast.Attribute):
         return False
-    base = cast("ast.expr", node)
+    base = cast("ast.Subscript | ast.Attribute", node)
+    if not isinstance(base.ctx, ast.Store):
+        return False
     while isinstance(base, ast.Attribute):
         base = base.value
     return isinstance(base, ast.Subscript)

@@ -123,17 +123,16 @@ def fill_places(node: Any, above: Any) -> None:
             value: Any = own.get(name)
             if value is None:
                 continue
-            items: Any = value if value.__class__ is list else (value,)
-            for item in items:
-                if not isinstance(item, ast.AST):
-                    continue
+            for item in value if value.__class__ is list else (value,):
+                kind = item.__class__
+                if kind is not ast.Name and kind is not ast.Constant:
+                    if not isinstance(item, ast.AST):
+                        continue
+                    nodes.append(item)
                 held = item.__dict__
                 if "lineno" not in held:  # also what needs none: those below take it from there
                     spot = spot or {field: own[field] for field in _PLACE}
                     held.update(spot)
-                kind = item.__class__
-                if kind is not ast.Name and kind is not ast.Constant:
-                    nodes.append(item)
 
 
 def var(name: str, store: bool = False) -> ast.Name:
