@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from weft.abi import folds
@@ -42,6 +42,11 @@ FUNCTION = AttributeSorts(
 )
 """What is written of a function beside its name and type: fields of it, where they are not as always."""
 
+# Of many operations they are the same, and what was found right of one is right of all.
+_signature = cache(OpSignature)
+_attributes = cache(AttributeSorts)
+_regions = cache(region_sorts)
+
 
 def _declare(
     name: str,
@@ -64,7 +69,7 @@ def _declare(
 
     In checked kernels it may have a ``span``: lines and columns of its expression, first and last.
     """
-    parts = OpSignature(operands, results, types), AttributeSorts(f"{attrs} span?:ints"), region_sorts(inner)
+    parts = _signature(operands, results, types), _attributes(f"{attrs} span?:ints"), _regions(inner)
     flags = pure, terminator, writes, lets_go, derives
     SPECS[name] = OpSpec(name, *parts, verify, *flags, sync, fold)
 
