@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, cast
@@ -79,6 +78,8 @@ def named(what: object) -> dict[str, Kernel[...]]:
         return {shown(kernel): kernel}
     if isinstance(what, ModuleType):
         found = {f"{what.__name__}.{name}": kernel for name, kernel in kernels_of(what).items()}
+        import pkgutil  # here, since few programs name a whole package
+
         for _, name, _ in pkgutil.walk_packages(getattr(what, "__path__", ()), f"{what.__name__}."):
             if not name.endswith(".__main__"):
                 inner = kernels_of(importlib.import_module(name))

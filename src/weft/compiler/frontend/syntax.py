@@ -10,11 +10,11 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from weft.compiler.frontend.hostcalls import host_call, names_of
-from weft.compiler.frontend.names import advice, package_of
 from weft.compiler.frontend.nonlocals import leaving
 from weft.compiler.frontend.tree import bound_names, has, walk
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import Diagnostic, Label, nearest
+from weft.diagnostics.errors import advised
 
 
 class Rejected(NamedTuple):
@@ -236,13 +236,8 @@ def _check_names(
         if not isinstance(node, ast.Name) or (name := node.id) in local or name in seen:
             continue
         if name in defined:
-            module = defined[name]
-            if type(module) is ModuleType and (package := package_of(module.__name__)):
-                whole, asked = _asked(node, nodes)
-                if (text := ast.unparse(whole)) not in seen:
-                    seen.add(text)
-                    message = f"`{text}` is {module.__name__}'s and means nothing in compiled code"
-                    checker.problem(whole, "host-only", message, advice(package, asked) or "")
+            if type(defined[name]) is ModuleType:
+                _check_module(node, nodes, defined[name].__name__, checker, seen)
             continue
         if name in HOST_ONLY:
             message = f"`{name}` is Python's and means nothing in compiled code"
@@ -250,14 +245,28 @@ def _check_names(
         if hasattr(builtins, name):
             continue
         whole, asked = _asked(node, nodes)
-        hint = advice(name, asked)
-        if hint != advice(name):  # of a module, each name has its own
+        hint = advised(name, asked)
+        if hint != advised(name):  # of a module, each name has its own
             node, name = whole, ast.unparse(whole)
         if name in seen:
             continue
         seen.add(name)
-        if hint is None:
+        if not hint:
             guess = _nearest(name, local) or _nearest(name, defined)
             guess = guess or _nearest(name, vars(builtins).keys() - HOST_ONLY.keys())
             hint = f"did you mean `{guess}`?" if guess else "define or import it before the function runs"
         checker.problem(node, "unknown-name", f"`{name}` is not defined", hint)
+
+
+def _check_module(
+    node: ast.Name, nodes: Sequence[ast.AST], module: str, checker: _Checker, seen: set[str]
+) -> None:
+    """Refuse a module of another language for kernels."""
+    from weft.compiler.frontend.names import package_of  # here, since few kernels name a module
+
+    if package := package_of(module):
+        whole, asked = _asked(node, nodes)
+        if (text := ast.unparse(whole)) not in seen:
+            seen.add(text)
+            message = f"`{text}` is {module}'s and means nothing in compiled code"
+            checker.problem(whole, "host-only", message, advised(package, asked))

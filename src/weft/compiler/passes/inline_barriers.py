@@ -12,7 +12,6 @@ from weft.compiler.ir.types import I1
 from weft.compiler.passes.first_threads import differs
 from weft.compiler.passes.group_cut import has_meeting
 from weft.diagnostics import CompileError
-from weft.diagnostics.wrote import statement_place
 
 _BRIEF = 32
 """Operations of a function that is put into those that call it."""
@@ -231,6 +230,8 @@ class _Leaving:
 
     def refuse(self, branch: Op) -> None:
         """The threads that return would not come to the barrier that others wait at."""
+        from weft.diagnostics.wrote import statement_place
+
         kernel = self.callee.kernel
         name = self.callee.source_name
         raise CompileError.at(

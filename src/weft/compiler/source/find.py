@@ -19,7 +19,6 @@ from weft.compiler.source.scopes import no_type_parameters
 from weft.compiler.source.written import texts_kept
 from weft.diagnostics import CompileError, Location, caller_location
 from weft.diagnostics.syntax import parsed
-from weft.diagnostics.wrote import node_location
 
 _Function = Callable[..., Any]
 _Node = TypeVar("_Node", bound=ast.stmt)
@@ -42,6 +41,8 @@ def places_in(fn: _Function, wanted: Callable[[ast.AST], bool]) -> Iterator[Loca
         node = find_function(fn)
     except CompileError:
         return
+    from weft.diagnostics.wrote import node_location  # here, since only messages ask
+
     yield from (node_location(n, fn.__code__.co_filename) for n in ast.walk(node) if wanted(n))
 
 
