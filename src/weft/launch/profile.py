@@ -8,11 +8,9 @@ driver's affair: its row has the bytes and the operations of all its launches.
 from __future__ import annotations
 
 import importlib
-import statistics
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from weft.benchmark.work import work_of
 from weft.diagnostics import CompileError
 from weft.lang.decorators import Kernel
 from weft.record import record
@@ -115,6 +113,8 @@ def put(stream: Stream, launch: Launch, memory: Iterable[Any], context: BaseCont
         if _measured is None:
             stream.launch(launch)
             return
+        from weft.benchmark.work import work_of  # here, since few programs measure
+
         nbytes, flops = work_of(*call)
         if nbytes is None:
             nbytes = sum(int(getattr(m, "nbytes", 0)) for m in memory)
@@ -159,15 +159,16 @@ def _least_first(row: Row) -> float:
 
 
 def _row(name: str, launches: list[Measured]) -> Row:
+    from statistics import median as middle
+
     times = [each.after.seconds_since(each.before) for each in launches]
     pairs = [(each, time) for each, time in zip(launches, times, strict=True) if time > 0]
-    rate = statistics.median([each.nbytes / time for each, time in pairs]) if pairs else 0.0
-    flops = statistics.median([each.flops / time for each, time in pairs]) if pairs else 0.0
-    nbytes = statistics.median([each.nbytes for each in launches])
-    work = statistics.median([each.flops for each in launches])
-    median = statistics.median(times)
+    rate = middle([each.nbytes / time for each, time in pairs]) if pairs else 0.0
+    flops = middle([each.flops / time for each, time in pairs]) if pairs else 0.0
+    nbytes = middle([each.nbytes for each in launches])
+    work = middle([each.flops for each in launches])
     device = launches[0].device
-    return Row(name, device, len(times), sum(times), min(times), median, rate, flops, nbytes, work)
+    return Row(name, device, len(times), sum(times), min(times), middle(times), rate, flops, nbytes, work)
 
 
 def trace() -> list[dict[str, object]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
-import platform
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -470,6 +469,8 @@ def _processor_name() -> str:
                     return value.strip()
     except OSError:
         pass
+    import platform  # which takes a millisecond to load
+
     return platform.processor() or platform.machine()
 
 
