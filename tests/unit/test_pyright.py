@@ -1,4 +1,4 @@
-"""What pyright says in its strict mode of operators, conversions and the guide; `tests/types` has programs."""
+"""What strict pyright says of operators, conversions and the guide; `tests/types` has programs."""
 
 from __future__ import annotations
 
