@@ -200,5 +200,9 @@ def test_jax() -> None:
     result = transpose(x)
     assert isinstance(result, jax.Array)
     np.testing.assert_array_equal(np.asarray(result), X.T)
+    short = transpose(x.astype("bfloat16"))
+    assert isinstance(short, jax.Array)
+    assert short.dtype == "bfloat16"
+    np.testing.assert_array_equal(np.asarray(short, np.float32), X.T)
     with pytest.raises(LaunchError, match="read-only"):
         softmax(x, out=x)

@@ -359,6 +359,10 @@ class Operands:
                 active.recording.waits = True
         given: Any = result.given
         if _library(given) == "weft" and _library(self.first.given) == "jax":
+            dtype: DType = given.dtype
+            if self.context.info.shares_host and not dtype.in_numpy:  # which DLPack's form by NumPy has not
+                jnp: Any = importlib.import_module("jax.numpy")
+                return jnp.array(given.numpy().view(_numpy_type(dtype)))
             jax: Any = importlib.import_module("jax.dlpack")
             return jax.from_dlpack(given)
         return given
