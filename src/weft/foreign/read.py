@@ -143,7 +143,6 @@ _NUMPY = Advice(
 _SHARED = Advice(
     _NUMPY.contiguous, 'np.asarray(memoryview(x)).astype("{name}")', _NUMPY.to_host, _NUMPY.to_device
 )
-_BYTES = Advice(_NUMPY.contiguous, 'np.frombuffer(x, "{name}")', _NUMPY.to_host, _NUMPY.to_device)
 _CUPY = Advice(
     contiguous="cupy.ascontiguousarray(x)",
     convert='x.astype("{name}")',
@@ -180,7 +179,7 @@ def _through_numpy(kind: type, share: Callable[[Any], Any] | None = None) -> Rea
             text = str(error).partition("\n")[0]
             raise Unreadable(f"{a_(made_by)} of which NumPy makes no array ({text})", "convert it") from None
         found = _of_numpy(array)
-        found.made_by, found.advice = made_by, _BYTES if kind in (bytes, bytearray) else _SHARED
+        found.made_by, found.advice = made_by, _SHARED
         if not same:
             found.read_only = "write to a copy: changed = np.array(x); this makes copies of itself"
         elif found.read_only:

@@ -79,7 +79,7 @@ def note_mismatch(
         copy = of_argument(found.copied)
         hint = f"pass {copy}"
         how = how_written(fn, p.name)
-        if how and "frombuffer" not in copy:  # which shares memory
+        if how:
             hint = f"{fn.name} {how} to it: pass `changed = {copy}`, and after synchronize() write "
             whole = f"np.asarray(memoryview({OBJECT}))" if "memoryview" in copy else OBJECT
             hint += f"`{whole}[...] = changed`"
