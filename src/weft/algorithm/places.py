@@ -67,7 +67,8 @@ class RunsOn:
         found = context or next((own for value in values for own in _contexts(value)), None)
         self.waits: bool = found is None
         self.context: DeviceContext = found or above().cpu()
-        self.stream, self._scratch, self._taken = stream, scratch, 0
+        self.stream: DeviceStream | None = stream
+        self._scratch, self._taken = scratch, 0
         if scratch is not None and getattr(scratch, "dtype", None) is not DType.uint8:
             hint = "make one: ctx.enqueue_create_buffer(UInt8, nbytes)"
             of = f" of {scratch.dtype}" if hasattr(scratch, "dtype") else ""
