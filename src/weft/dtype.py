@@ -66,7 +66,7 @@ class DType:
             return NotImplemented
         return self is _spelt(other)
 
-    __hash__: Any = object.__hash__
+    __hash__: ClassVar[Any] = object.__hash__
 
     def __call__(self, *value: Any) -> Any:
         """A number of this format: in a kernel ``x.dtype(0)`` is a zero of what ``x`` holds."""
