@@ -45,7 +45,7 @@ NAMES = {
     "layout": "Layout LayoutTensor IntTuple print_layout make_layout copy_dram_to_sram |"
     " RuntimeLayout UNKNOWN_VALUE",
     "layout.tensor_core": "TensorCore | get_mma_shape",
-    "algorithm": "elementwise vectorize parallelize map reduce scan tile | stencil sync_parallelize argmax",
+    "algorithm": "elementwise vectorize parallelize map reduce scan stencil tile | sync_parallelize argmax",
     "math": "exp sqrt iota ceildiv fma clamp | log2_ceil recip",
     "numerics": "max_finite min_finite inf nan | isnan neg_inf",
     "bit": "pop_count count_leading_zeros byte_swap log2_ceil | bit_not",
