@@ -66,7 +66,11 @@ class DType:
             return NotImplemented
         return self is _spelt(other)
 
-    __hash__: ClassVar[Any] = object.__hash__
+    if TYPE_CHECKING:
+
+        def __hash__(self) -> int: ...
+    else:
+        __hash__ = object.__hash__  # without a call of Python's
 
     def __call__(self, *value: Any) -> Any:
         """A number of this format: in a kernel ``x.dtype(0)`` is a zero of what ``x`` holds."""

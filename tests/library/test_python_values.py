@@ -392,13 +392,18 @@ def test_a_dict_is_a_table_by_members(device: DeviceContext) -> None:
             assert host[0] == LENGTHS[way] + 10.0 * LENGTHS[Way.STAY if turned else way]
 
 
+EITHER: Any = np.uint8 | np.int64
+
+
 def kind(x: Any) -> int:
     """What Python says of an element of an array."""
-    if isinstance(x, np.float32):
+    one: Any = np.float32
+    others: Any = np.float16, np.float64
+    if isinstance(x, one):
         return 1
-    if isinstance(x, (np.float16, np.float64)):
+    if isinstance(x, others):
         return 2
-    if isinstance(x, np.uint8 | np.int64):
+    if isinstance(x, EITHER):
         return 3
     return 4 if isinstance(x, np.integer) else 5 if isinstance(x, np.bool_) else 6
 

@@ -127,9 +127,12 @@ def test_a_stream_that_is_busy_is_no_reason_to_learn_a_launch_again(
 ) -> None:
     """Which would take longer than the launch: each of them goes to Python until the stream is free."""
     learned: list[object] = []
-    monkeypatch.setattr(
-        "weft.launch.native.install.ask_all", lambda *given: learned.append(given) or ask_all(*given)
-    )
+
+    def learn(*given: Any) -> Any:
+        learned.append(given)
+        return ask_all(*given)
+
+    monkeypatch.setattr("weft.launch.native.install.ask_all", learn)
     buffer = ctx.enqueue_create_buffer(Float32, 4)
     buffer.enqueue_fill(0.0)
 
