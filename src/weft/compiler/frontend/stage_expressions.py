@@ -296,7 +296,7 @@ class Expressions(ast.NodeTransformer):
             method = _COMPARED.get(type(op))
             if method is None and (isinstance(left, ast.Constant) or isinstance(right, ast.Constant)):
                 if isinstance(op, (ast.Eq, ast.NotEq)) and _is_number(right) and _names(left):
-                    left = place(b_call("uncalled", left), left)
+                    left = place(b_call("uncalled", left), node)
                 return place(ast.Compare(left, [op], [right]), node)
             if method is None:
                 return place(b_call("compared", ast.Constant(SYMBOLS[type(op)]), left, right), node)
