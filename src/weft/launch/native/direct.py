@@ -26,6 +26,7 @@ def launch_direct(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int],
     """Launch, if what the stream has goes before it; 0, or that Python is to do it."""
     direct = Pointer.from_address(at[0].config, DirectLaunch)
     if not HERE or not _free(direct):
+        table[0].known = Int(HERE)
         return Int32(_PYTHON)
     threads, largest, entries = Float64(1.0), Int(0), at[0].entries
     for n in unroll(range(tables.ARGUMENTS)):

@@ -121,9 +121,7 @@ def _launch(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int], args:
         params[n] = Int(slots + (tables.ARGUMENTS + n))
     at[0].used = 1
     if Int(table[0].launch) == 0:
-        status = launch_direct(table, at, slots, args)
-        table[0].known = Int(status == _PYTHON)
-        return status
+        return launch_direct(table, at, slots, args)
     config, function, stream = at[0].config, at[0].function, at[0].stream
     gx, gy, gz = slots[0].cast(UInt32), slots[1].cast(UInt32), slots[2].cast(UInt32)
     bx, by, bz = slots[3].cast(UInt32), slots[4].cast(UInt32), slots[5].cast(UInt32)
