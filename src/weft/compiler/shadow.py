@@ -343,7 +343,6 @@ def noted(
     reads, writes, atomic, of, clusters = how
     cluster, turn = (shadow[_CLUSTER], shadow[_TURN]) if clusters else (UInt64(0), UInt64(0))
     phase, whose = shadow[_PHASE] if of else UInt64(_NEVER), UInt64(_WARP if of == "warps" else _OWN)
-    floor = max(floor, shadow[_BEGAN])  # what launches before have noted is none of this one's
     marks = floor, shadow[_BLOCK], phase, whose, cluster, turn
     found = UInt64(0)
     if atomic:
