@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from weft import BFloat16, Float16, Float32, Float64, Int, Int32, Int64, UInt16, UInt32, struct
+from weft import BFloat16, Float16, Float32, Float64, Int, Int32, Int64, LaunchError, UInt16, UInt32, struct
 from weft.algorithm import (
     cumsum,
     elementwise,
@@ -379,3 +379,21 @@ def test_the_kernels_of_a_gpu_are_taken_by_its_assembler(
     for code in there.codes.values():
         assert assemble(code, "sm_90") == ""
     assert "ld.shared" in there.codes["sort_tiles"]
+
+
+def test_a_scan_into_other_places_of_what_it_reads_is_refused(cpu: DeviceContext) -> None:
+    """Which would read what it has written; the same places, and those between, are as NumPy's."""
+    numbers = np.arange(1, 13)
+    x, rows, buffer = numbers.copy(), numbers.copy().reshape(6, 2), cpu.enqueue_create_buffer(Int, 12)
+    buffer.enqueue_fill(1)
+    tensor = buffer.tensor(Layout.row_major(12))
+    for src, dst in ((x[:10], x[1:11]), (x[1:11], x[:10]), (tensor[0:10], tensor[1:11])):
+        with pytest.raises(LaunchError, match="dst has elements of src in other places"):
+            scan(lambda a, b: a + b, src, dst)
+    scan(lambda a, b: a + b, rows[:, 0], rows[:, 1])
+    assert rows[:, 1].tolist() == np.cumsum(numbers[::2]).tolist()
+    scan(lambda a, b: a + b, x[::-1], x)
+    assert x.tolist() == np.cumsum(numbers[::-1]).tolist()
+    scan(lambda a, b: a + b, tensor[0:6], tensor[6:12])
+    with buffer.map_to_host() as host:
+        assert host.numpy().tolist() == [1] * 6 + [1, 2, 3, 4, 5, 6]

@@ -62,11 +62,13 @@ def test_offsets_of_run_time_and_captured_numbers() -> None:
 
 def test_what_is_refused() -> None:
     x, other = np.zeros((3, 3), np.float32), np.zeros((3, 3), np.float32)
+    whole = np.zeros((4, 3), np.float32)
     half: Any = Float64(0.5)
     mode: Any = "mirror"
     refused: list[tuple[Callable[[], None], str]] = [
         (lambda: stencil(lambda a: a[0], x, other), "takes an offset for each of 2 axes, not 1"),
         (lambda: stencil(lambda a: a[0, 0], x, x), "dst is the memory of src"),
+        (lambda: stencil(lambda a: a[0, 0], whole[:3], whole[1:]), "dst is the memory of src"),
         (lambda: stencil(lambda a: a[0, 0], x, other[:2]), "dst is of Float32 and shape \\(2, 3\\)"),
         (lambda: stencil(lambda a: a[0, 0], x, other, mode=mode), "mode is 'mirror'"),
         (lambda: stencil(lambda a: half * a[0, 0], x, other), "the function's result is a Float64"),

@@ -152,6 +152,36 @@ def _contexts(value: Any) -> list[Any]:
         return []  # the launch says what is wrong
 
 
+def overlap(one: Any, other: Any) -> bool:
+    """Whether elements of one memory are another's; of what lies apart on a device the first is asked."""
+    if hasattr(one, "__array_interface__") and hasattr(other, "__array_interface__"):
+        import numpy as np
+
+        return np.shares_memory(one, other)
+    (begin, end), (first, last) = _ends(one), _ends(other)
+    return begin < last and first < end
+
+
+def are_same(one: Any, other: Any) -> bool:
+    """Whether both are the same elements in the same order."""
+    if hasattr(one, "__array_interface__") and hasattr(other, "__array_interface__"):
+        places = [(x.__array_interface__["data"][0], x.shape, x.strides) for x in (one, other)]
+        return places[0] == places[1]
+    return _ends(one) == _ends(other)
+
+
+def _ends(memory: Any) -> tuple[int, int]:
+    """The first byte and the one behind the last; of memory that lies apart only the first."""
+    view: Any = memory.to_layout_tensor() if hasattr(memory, "to_layout_tensor") else memory
+    storage = getattr(view, "storage", view)
+    begin = getattr(storage, "address", id(memory))
+    if storage is view:
+        return begin, begin + getattr(view, "nbytes", 1)
+    size = int(view.size())
+    dense = int(view.layout.cosize()) == size
+    return begin, begin + storage.nbytes // len(storage) * (size if dense else 1)
+
+
 def as_count(value: Any, name: str, position: int) -> int:
     """A number of things, as an argument of that name and position.
 

@@ -11,7 +11,7 @@ from weft.algorithm import kernels
 from weft.algorithm.axes import axis_of, reduce_axis, result_like, scan_axis
 from weft.algorithm.elements import at, flat, is_aligned, kind_of, readable, size_of
 from weft.algorithm.moments import Moments, join
-from weft.algorithm.places import RunsOn, Where, as_count
+from weft.algorithm.places import RunsOn, Where, are_same, as_count, overlap
 from weft.diagnostics import LaunchError
 from weft.dtype import DType, as_dtype
 from weft.lang import Int
@@ -168,6 +168,11 @@ def scan(
         message = f"dst is of shape {tuple(dst.shape)}, and src of {tuple(src.shape)}"
         raise LaunchError.here("argument-type", message, "give one shape to both", at=("dst", 2))
     first, func, src = first_of("init", init, kind), steady(func), readable(src)
+    if n and not callable(src) and overlap(src, dst) and not are_same(src, dst):
+        message = "dst has elements of src in other places, which are still to be read"
+        raise LaunchError.here(
+            "argument-type", message, "write to src itself, or to other memory", at=("dst", 2)
+        )
     with RunsOn(src, dst, func, context=context, stream=stream, scratch=scratch) as place:
         if along is not None:
             scan_axis(place, func, flat(src), flat(dst), along, kind, first, exclusive)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from weft.algorithm.elements import at, check_parameters, converted_to, flat, kind_of, put, readable
 from weft.algorithm.functional import over_of
 from weft.algorithm.kernels import index_of
-from weft.algorithm.places import RunsOn
+from weft.algorithm.places import RunsOn, overlap
 from weft.algorithm.reduction import first_of
 from weft.diagnostics import LaunchError, refuse
 from weft.lang import Bool, Comptime, Int, kernel, struct
@@ -112,24 +112,17 @@ def stencil(
             f"stencil: dst is of {kind_of(dst).__name__} and shape {to}, src of {kind.__name__} and {shape}"
         )
         raise LaunchError.here("argument-type", message, "give both one type and shape", at=("dst", 2))
-    if _start(src) == _start(dst) and prod(shape):
+    if mode not in get_args(Mode):
+        message = f"stencil: mode is {mode!r}"
+        hint = f"write one of {', '.join(get_args(Mode))}"
+        raise LaunchError.here("argument-type", message, hint, at=("mode", 3))
+    beyond, func, src = first_of("cval", cval, kind), steady(func), readable(src)
+    if prod(shape) and overlap(src, dst):
         message = "stencil: dst is the memory of src, whose neighbours are still to be read"
         raise LaunchError.here(
             "argument-type", message, "write to other memory, and exchange both", at=("dst", 2)
         )
-    if mode not in get_args(Mode):
-        message = f"stencil: mode is {mode!r}"
-        raise LaunchError.here("argument-type", message, f"write one of {', '.join(get_args(Mode))}")
-    beyond, func, src = first_of("cval", cval, kind), steady(func), readable(src)
     with RunsOn(src, dst, func, context=context) as place:
         if prod(shape):
             named: dict[str, Any] = {"func": func, "src": flat(src), "dst": flat(dst), "extents": shape}
             place.launch_over(neighborhoods, over_of(shape), cval=beyond, mode=mode, **named)
-
-
-def _start(memory: Any) -> int | None:
-    """Where memory begins."""
-    if hasattr(memory, "__array_interface__"):
-        return memory.__array_interface__["data"][0]
-    view: Any = memory.to_layout_tensor() if hasattr(memory, "to_layout_tensor") else memory
-    return getattr(getattr(view, "storage", view), "address", id(memory))
