@@ -23,6 +23,7 @@ from weft import (
     Integer,
     PerformanceWarning,
     Pointer,
+    Tensor,
     func,
     kernel,
     struct,
@@ -239,6 +240,16 @@ def test_globals_are_captured(device: DeviceContext) -> None:
         elementwise(doubled, 5)
         assert array_of(u).tolist() == [factor * n for n in range(5)]
     u = None
+
+
+def test_tensors_of_the_host_are_captured(device: DeviceContext) -> None:
+    x, y = Tensor.from_numpy(np.arange(6.0).reshape(2, 3), device), Tensor(np.float64, (3, 2), device)
+
+    def turned(i: Int, j: Int) -> None:
+        y[j, i] = 10.0 * x[i, j]
+
+    elementwise(turned, (2, 3))
+    assert y.numpy().tolist() == [[0.0, 30.0], [10.0, 40.0], [20.0, 50.0]]
 
 
 def test_lists_that_functions_capture_are_what_they_hold(device: DeviceContext) -> None:

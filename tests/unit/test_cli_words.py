@@ -11,6 +11,7 @@ import pytest
 
 from weft import config
 from weft.cli import main
+from weft.launch.profile import is_profiled
 
 PROGRAM = """
 from weft import Comptime, Float32, Pointer, kernel
@@ -90,6 +91,7 @@ def test_a_program_that_fails_is_not_said_to_launch_nothing(
 ) -> None:
     assert main(["profile", "nowhere.py"]) == 1
     assert "no kernel was launched" not in capsys.readouterr().err
+    assert not is_profiled()  # the next launches of this process are native again
 
 
 def test_tune_measures_where_launches_shall_not(

@@ -34,6 +34,7 @@ def profile(words: argparse.Namespace) -> int:
         return status
     finally:
         rows, events = measured.rows(), measured.trace()
+        measured.stop()
         copied = {row.device.name: copy_rate(row.device) for row in rows}
         if rows or status == 0:  # a program that failed has said why there are none
             print(table(rows, copied), file=sys.stderr)

@@ -14,7 +14,7 @@ from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import added, by_pairs, masked
 from weft.kernels.rows import normalize
-from weft.lang import struct
+from weft.lang import no_contraction, struct
 from weft.math import machine
 
 A = TypeVar("A")
@@ -119,7 +119,9 @@ class ShortSoftmax(Softmax):
         """As of longer ones."""
         values = masked(values, there, -math.inf)
         top = by_pairs(math.max, values)
-        most, huge = top * (LOG2E / 4), math.abs(top) > HUGE
+        with no_contraction():  # what is taken off is what is kept
+            most = top * (LOG2E / 4)
+        huge = math.abs(top) > HUGE
         factor, base = huge.select(0.25, LOG2E), _finite(huge.select(top * 0.25, most * 4))
         powers = [machine.exp2(math.fma(value, factor, -base)) for value in values]
         return Running(most, by_pairs(added, powers)), powers

@@ -190,6 +190,8 @@ def _accept_any(value: Any, adopt: Adopt) -> Accepted:
     if isinstance(value, Number) or is_struct(kind) or hasattr(kind, "__weft_accept__"):
         return accept_as(kind, value, adopt)
     value = adopt(MISSING, value)
+    if hasattr(value, "to_layout_tensor"):
+        value = value.to_layout_tensor()
     kind = cast("type[Any]", type(value))
     if hasattr(kind, "__weft_accept__"):
         return accept_as(kind, value)

@@ -96,6 +96,12 @@ def start_ranges() -> None:
     _ranges = library
 
 
+def stop() -> None:
+    """From now on launches are neither measured nor ranges; what was measured is forgotten."""
+    global _measured, _ranges
+    _measured = _ranges = graphs.watch = None
+
+
 def is_profiled() -> bool:
     """Whether launches are measured or marked, so that Python has to see them."""
     return _measured is not None or _ranges is not None
