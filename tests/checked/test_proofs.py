@@ -261,3 +261,20 @@ def test_what_is_shown_is_not_asked_for(program: Any, target: str) -> None:
     ]
     assert telling[0] == (program is bins)
     assert telling[1] > 0
+
+
+@kernel
+def cancelled(x: Pointer[Float32], n: Int):
+    for i in range(n & 3):
+        m = n | i - i
+        for _ in range(m & 3):
+            x[n & 3] += 1.0
+
+
+@pytest.mark.parametrize("target", ["native", "sm_90"])
+def test_what_cancels_out_is_still_made_of_a_round(target: str) -> None:
+    """``i - i`` is 0 in each round, but nothing outside of the loop can compute it."""
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(cancelled.definition)}
+    options = CompileOptions(checked=frozenset({"bounds"}))
+    (made,) = elaborate_kernel(cancelled, specs, target, options).module.functions
+    assert any(op.name == "weft.failed" for op in made.body.walk())

@@ -106,6 +106,7 @@ class Reaches:
         self._facts: tuple[Terms, ...] = ()
         self._known: dict[Value, Terms] = {}
         self._exact: dict[Value, Terms] = {}
+        self._computed: dict[Value, bool] = {}
         self._places: dict[Value, Pointed] = {}
         self._flags: dict[Value, Flag] = {}
         self._variables: dict[Value, Held] = {}
@@ -187,15 +188,25 @@ class Reaches:
         if name in _PARTS:
             return self._part(op)
         made = Atom(*_range(v))
-        of_launch = bool(op.operands) and all(map(self._of_launch, op.operands))
-        if op.spec.pure and of_launch and "div" not in name and "rem" not in name:  # which may fail
+        if self._of_launch(v):
             made.value = v
         return made.terms
 
     def _of_launch(self, v: Value) -> bool:
-        return isinstance(v.type, IntType) and all(
-            isinstance(atom, Atom) and atom.of_launch for atom in symbols(self.terms(v))
-        )
+        """Whether all it is computed of is known when the launch begins: ``i - i`` is 0, but made of ``i``."""
+        if v not in self._computed:
+            self._computed[v] = isinstance(v.type, IntType) and self._made_of_launch(v.owner)
+        return self._computed[v]
+
+    def _made_of_launch(self, op: Op | Region | None) -> bool:
+        if not isinstance(op, Op):
+            return op is None
+        if op.name in _MACHINE:
+            return self._machine(op.name, str(op.attrs["dimension"])).of_launch
+        known = op.name == "arith.constant" or bool(op.operands)
+        divides = "div" in op.name or "rem" in op.name
+        fails = divides and (constant(self.terms(op.operands[1])) or 0) <= 0
+        return known and op.spec.pure and not fails and all(map(self._of_launch, op.operands))
 
     def exact(self, v: Value) -> Terms:
         """An integer, signed; what has to hold for that is noted."""
