@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from weft import (
     Float16,
     Float32,
     Float64,
+    Floating,
     Int,
     Int8,
     Int16,
@@ -88,35 +90,42 @@ def test_halves_are_chosen_one_by_one() -> None:
     assert text.count("selp.b32") == 4
 
 
+F = TypeVar("F", bound=Floating)
+
+
 @kernel
-def cut(p: Pointer[Float32], out: Pointer[Float32], halves: Pointer[Float16], n: Int):
+def cut(p: Pointer[F], out: Pointer[F], halves: Pointer[Float16], n: Int):
     i = global_idx.x
     if i < n:
         x, half = p[i], p[i].cast(Float16)
         most = math.min(x, 1.0)
         out[i] = math.max(most, 0.0)
-        out[n + i] = Float32(math.min(math.max(most, 0.0), 255.0).cast(UInt8))
-        below = x * x if x * x < 1.0 else Float32(1)
-        out[2 * n + i] = below if below > 0.0 else Float32(0)
+        out[n + i] = x.dtype(math.min(math.max(most, 0.0), 255.0).cast(UInt8))
+        below = x * x if x * x < 1.0 else x.dtype(1)
+        out[2 * n + i] = below if below > 0.0 else x.dtype(0)
         most = math.min(x + 1.0, 1.0)
         out[3 * n + i] = math.max(most, -0.0)
         out[4 * n + i] = math.min(math.max(x, 0.0), 1.0)
         halves[i] = math.max(math.min(half, 1.0), 0.0)
+        kept = math.min(x, 1.0)
+        out[5 * n + i] = math.max(kept, 0.0)
+        for _ in range(n >> 4):  # none: but the register has another number there
+            kept = math.fma(kept, kept, kept)
+        out[6 * n + i] = kept
 
 
-def test_what_is_cut_to_0_and_1(device: DeviceContext) -> None:
-    tiny = np.float32(1e-40)
-    given = np.array(
-        [np.nan, -np.nan, 0, -0.0, 1, -1, 2, -2, np.inf, -np.inf, 0.5, -0.5, tiny, -tiny], np.float32
-    )
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_cut_to_0_and_1(device: DeviceContext, dtype: Any) -> None:
+    tiny = 1e-40 if dtype is np.float32 else 1e-310
+    given = np.array([np.nan, -np.nan, 0, -0.0, 1, -1, 2, -2, np.inf, -np.inf, 0.5, -0.5, tiny, -tiny], dtype)
     n = len(given)
-    out, halves = np.zeros(5 * n, np.float32), np.zeros(n, np.float16)
+    out, halves = np.zeros(7 * n, dtype), np.zeros(n, np.float16)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PerformanceWarning)  # a GPU's arrays are copied
         device.enqueue_function(cut, given, out, halves, n, over=n)
     device.synchronize()
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        one, zero = np.float32(1), np.float32(0)
+        one, zero = dtype(1), dtype(0)
         square, more = given * given, given + one
         floor = np.fmax(np.fmin(given, one), zero)  # of nan the other number
         below = np.where(square < one, square, one)
@@ -126,20 +135,23 @@ def test_what_is_cut_to_0_and_1(device: DeviceContext) -> None:
             np.where(below > zero, below, zero),
             np.where(np.fmin(more, one) > zero, np.fmin(more, one), np.copysign(zero, -one)),
             np.fmin(np.fmax(given, zero), one),
+            floor,
+            np.fmin(given, one),
         ]
         expected[3][more == 0] = 0.0  # the sum of 1 and -1, which is more than -0.0
-    np.testing.assert_array_equal(out.reshape(5, n), expected)
-    np.testing.assert_array_equal(np.signbit(out.reshape(5, n)[3]), np.signbit(expected[3]))
+    np.testing.assert_array_equal(out.reshape(7, n), expected)
+    np.testing.assert_array_equal(np.signbit(out.reshape(7, n)[3]), np.signbit(expected[3]))
     np.testing.assert_array_equal(halves, floor.astype(np.float16))
 
 
-def test_no_saturation_is_asked_for() -> None:
+@pytest.mark.parametrize("bits", [32, 64])
+def test_no_saturation_is_asked_for(bits: int) -> None:
     """NVIDIA's is 0 of nan, where these are 1; the other order, which is 0 as well, stays."""
-    text = str(compile_info(cut, target="sm_90"))
-    assert text.count("max.f32") == 2  # of the conversion to UInt8, and of the other order
+    text = str(compile_info(cut, target="sm_90", F=Float32 if bits == 32 else Float64))
+    assert text.count(f"max.f{bits}") == 2  # of the conversion to UInt8, and of the other order
     assert "max.f16" not in text
     assert "max.NaN.f16" in text
-    assert text.count("shr.s32 %weft") >= 2
+    assert text.count(f"shr.s{bits} %weft") >= 2
 
 
 @kernel

@@ -22,7 +22,7 @@ Each rule was found by random programs whose results were compared with NumPy's,
 - A conversion of a float to 16 bits (``F2I.U16``) is compared as 32, also where a copy of it has kept what
   was in the upper half of its register.
 - What is at most 1, of nan 1, and then at least 0 becomes ``.SAT``, which is 0 of nan (``max(min(x, 1), 0)``,
-  of Float16 too; the other order is right): ``targets/saturated.py``.
+  of Float16 too, and of Float64 the other order; that one is right): ``targets/saturated.py``.
 - A ballot of all lanes over what all threads know alike, behind a division or a root, ends the assembler and
   the process with it where nobody reads the answer. Then a lane's own mask has a part in what it says.
 
