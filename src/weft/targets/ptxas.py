@@ -21,8 +21,8 @@ Each rule was found by random programs whose results were compared with NumPy's,
   those bits; the upper ones are any. Halves are selected one by one.
 - A conversion of a float to 16 bits (``F2I.U16``) is compared as 32, also where a copy of it has kept what
   was in the upper half of its register.
-- What is at most 1, of nan 1, and then at least 0 becomes ``.SAT``, which is 0 of nan (``max(min(x, 1), 0)``,
-  of Float16 too, and of Float64 the other order; that one is right): ``targets/saturated.py``.
+- What is at most 1, of nan 1, and then at least 0 (``max(min(x, 1), 0)``) becomes ``.SAT``, also of Float16,
+  or of Float64 ``min(max(x, 0), 1)``; both are 0 of nan: ``targets/saturated.py``.
 - A ballot of all lanes over what all threads know alike, behind a division or a root, ends the assembler and
   the process with it where nobody reads the answer. Then a lane's own mask has a part in what it says.
 
