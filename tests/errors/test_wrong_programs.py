@@ -206,6 +206,8 @@ def as_here(text: str) -> str:
         return text
     text = re.sub(r"(program\.py:\d+):\d+", r"\1", text)
     text = re.sub(r"(?m)^( *\|) [ ^-].*$", r"\1", text)
+    if sys.version_info >= (3, 13):  # where a `with` is called at its first line alone
+        text = re.sub(r"(?m)^ *(\d+ )?\|.*\n", "", text)
     text = re.sub(r"\. Did you mean '\w+'\?", "", text)
     return re.sub(r"\d+ more calls", "more calls", text)
 

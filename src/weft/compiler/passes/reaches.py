@@ -193,7 +193,7 @@ class Reaches:
         return made.terms
 
     def _of_launch(self, v: Value) -> bool:
-        """Whether all it is computed of is known when the launch begins: ``i - i`` is 0, but made of ``i``."""
+        """Whether all it is made of is known when the launch begins: ``i - i`` is 0, but made of ``i``."""
         if v not in self._computed:
             self._computed[v] = isinstance(v.type, IntType) and self._made_of_launch(v.owner)
         return self._computed[v]

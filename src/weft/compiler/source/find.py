@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import os
 from collections.abc import Callable, Iterator
 from importlib.util import decode_source
 from types import CodeType
@@ -78,7 +79,9 @@ def _found(fn: _Function) -> tuple[ast.FunctionDef, str]:
             node = _matching(text, fn)
             if node is not None:
                 return node, text
-    raise _changed(fn) if known else _missing(fn)
+    file = fn.__code__.co_filename
+    changed = file != "<string>" and (known or os.path.isfile(file))  # of -c, since Python 3.13
+    raise _changed(fn) if changed else _missing(fn)
 
 
 def _matching(text: str, fn: _Function) -> ast.FunctionDef | None:
