@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, SupportsIndex, T
 from weft.diagnostics import LaunchError, a_
 from weft.diagnostics.modules import present
 from weft.diagnostics.spelt import Spelt
+from weft.diagnostics.wholes import not_as_wholes
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.read import Unreadable, reader_of
@@ -419,6 +420,13 @@ class Tensor(Spelt, Generic[T]):
                 "device-element", f"NumPy has no {self.dtype}", "tensor.numpy() holds the bits"
             )
         return self.numpy()
+
+
+def _elements_of(tensor: Tensor[Any]) -> str:
+    return f"take {'.numpy()' if tensor.dtype.in_numpy else '.to(cpu()).storage[:]'} of it"
+
+
+not_as_wholes(Tensor, _elements_of)
 
 
 def _from_gpu(source: Any) -> Tensor[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import operator
 import threading
 import weakref
 from typing import Any
@@ -11,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import DType, Float32, Int32, LaunchError, Tensor, accelerator, cpu, kernel
+from weft import BFloat16, DType, Float32, Int32, LaunchError, Tensor, accelerator, cpu, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
-from weft.layout import LayoutTensor
+from weft.layout import Layout, LayoutTensor
 from weft.runtime.cpu.device import CpuDevice, CpuDriver
 from weft.runtime.drivers import DRIVERS
 from weft.tensor import Device
@@ -235,3 +236,37 @@ def test_what_the_host_cannot_do_on_another_device(other: Device, ramp: Tensor[A
         np.from_dlpack(there)
     with pytest.raises(LaunchError, match="belongs to another context"):
         cpu().context.enqueue_function(double, there, over=there.shape)
+
+
+def _held_by_the_host() -> list[Any]:
+    ctx = DeviceContext(api="cpu")
+    host = ctx.enqueue_create_host_buffer(Float32, 3)
+    host[:] = [1, 2, 3]
+    return [host, Tensor.from_numpy(np.array(host)), host.tensor(Layout.row_major(3))]
+
+
+def test_arrays_of_numpy_are_compared_with_the_elements_of_what_the_host_holds():
+    array = np.array([3, 2, 1], np.float32)
+    elements = np.array([1, 2, 3], np.float32)
+    for held in _held_by_the_host():
+        for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
+            assert compare(held, array).tolist() == compare(elements, array).tolist()
+            assert compare(array, held).tolist() == compare(array, elements).tolist()
+
+
+def test_what_the_host_holds_is_a_key_by_what_it_is_and_not_by_what_it_has():
+    ctx = DeviceContext(api="cpu")
+    held = [*_held_by_the_host(), ctx.enqueue_create_buffer(Float32, 3)]
+    held += _held_by_the_host()
+    places = {one: n for n, one in enumerate(held)}
+    assert [places[one] for one in held] == list(range(len(held)))
+    assert held[0] in held, "which Python asks by identity first"
+
+
+def test_bits_of_bfloat16_are_not_compared_with_numbers():
+    host = DeviceContext(api="cpu").enqueue_create_host_buffer(BFloat16, 2)
+    host[:] = [1.0, 2.0]
+    for held in (host, host.tensor(Layout.row_major(2))):
+        with pytest.raises(LaunchError, match="not compared as a whole"):
+            assert held == np.array([1.0, 2.0], np.float32)
+    assert (host[:] == np.array([1.0, 3.0], np.float32)).tolist() == [True, False]

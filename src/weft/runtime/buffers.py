@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, overload
 
 from weft.diagnostics import OBJECT, LaunchError, a_, elaborating, refuse
+from weft.diagnostics.wholes import not_as_wholes
 from weft.dtype import DType
 from weft.runtime.allocation import Allocation
 from weft.runtime.dim import as_index
@@ -283,6 +284,9 @@ class DeviceBuffer(Buffer[T]):
     def __repr__(self) -> str:
         state = "closed" if self.closed else f"0x{self._address:x}"
         return f"<DeviceBuffer of {self._size} {self.dtype} on {self.context.name}, {state}>"
+
+
+not_as_wholes(DeviceBuffer, lambda _: "take host.numpy() in `with buffer.map_to_host() as host:`")
 
 
 def _refuse_in_kernels() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeVar
 
 from weft.abi.formats import from_short_bits, short_bits, unpack
 from weft.diagnostics import LaunchError
+from weft.diagnostics.wholes import not_as_wholes
 from weft.dtype import DType
 from weft.runtime import unwaited
 from weft.runtime.buffers import Buffer
@@ -110,6 +111,9 @@ class HostBuffer(Buffer[T]):
             f"a HostBuffer of {self.dtype} cannot hold {value!r}: {error}",
             f"give a value that {self.dtype} holds, or make the buffer of another type",
         )
+
+
+not_as_wholes(HostBuffer, lambda host: f"take {'.numpy()' if host.dtype.in_numpy else '[:]'} of it")
 
 
 class _View:

@@ -14,12 +14,12 @@ class Leaks:
     """The buffers of one context, and where they were made and closed."""
 
     def __init__(self) -> None:
-        self._made: weakref.WeakKeyDictionary[Any, Location | None] = weakref.WeakKeyDictionary()
-        self._closed: weakref.WeakKeyDictionary[Any, Location | None] = weakref.WeakKeyDictionary()
+        self._made: dict[int, tuple[weakref.ref[Any], Location | None]] = {}
+        self._closed: dict[int, tuple[weakref.ref[Any], Location | None]] = {}
 
     def made(self, buffer: Any) -> None:
         """There is a buffer, which is no part of another."""
-        self._made[buffer] = caller_location()
+        _note(self._made, buffer)
 
     def closes(self, buffer: Any) -> None:
         """A buffer is closed.
@@ -27,11 +27,11 @@ class Leaks:
         Raises:
             LaunchError: it is closed already.
         """
-        self._made.pop(buffer, None)
-        if buffer not in self._closed:
-            self._closed[buffer] = caller_location()
+        self._made.pop(id(buffer), None)
+        if id(buffer) not in self._closed:
+            _note(self._closed, buffer)
             return
-        before = self._closed[buffer]
+        _, before = self._closed[id(buffer)]
         raise LaunchError.here(
             "double-close",
             f"this {buffer.called} is closed already",
@@ -46,10 +46,17 @@ class Leaks:
             DeviceError: there are such.
         """
         gc.collect()
-        reports = [_report(buffer, place, name) for buffer, place in self._made.items() if place is not None]
+        open_yet = [(found(), place) for found, place in self._made.values()]
+        reports = [_report(buffer, place, name) for buffer, place in open_yet if buffer is not None and place]
         reports.sort(key=lambda report: (report.location.file, report.location.line))
         if raised := to_raise(reports):
             raise DeviceError.of(raised)
+
+
+def _note(places: dict[int, tuple[weakref.ref[Any], Location | None]], buffer: Any) -> None:
+    """Note where the program is, for a buffer and while there is one: by its address, as none is compared."""
+    key = id(buffer)
+    places[key] = weakref.ref(buffer, lambda _: places.pop(key, None)), caller_location()
 
 
 def _report(buffer: Any, place: Location, name: str) -> Report:

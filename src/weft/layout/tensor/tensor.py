@@ -13,7 +13,6 @@ from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch, array_hint, element_dtype, wanted_element
 from weft.lang.elaboration import note_index
 from weft.lang.generic import written
-from weft.lang.hints import kind_of
 from weft.lang.number import NumberLike, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int
@@ -23,6 +22,7 @@ from weft.layout.algebra.layout import Layout, marked
 from weft.layout.algebra.swizzle import ComposedLayout, Swizzle
 from weft.layout.algebra.values import is_static
 from weft.layout.tensor.access import Element, Swizzled, coordinate, index_parts, permuted, place, run_of
+from weft.layout.tensor.compared import refuse_wholes
 from weft.layout.tensor.edge import Edges, inside, read_inside, write_inside
 from weft.layout.tensor.elementwise import Elementwise
 from weft.layout.tensor.host import array, check_storage, host_memory, text
@@ -165,14 +165,6 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         made.storage, made.layout, made.alignment, made.element = storage, layout, alignment, element
         made._accepted, made.origin, made.taken = None, None, ()
         return made
-
-    def __eq__(self, other: object) -> Any:
-        if self._pointer is None:
-            return NotImplemented
-        message = f"`==` cannot compare a LayoutTensor with {kind_of(other)}"
-        refuse("operand", message, "compare element by element: t[i, j] == u[i, j]")
-
-    __hash__: Any = object.__hash__
 
     # -- the compiler's side --------------------------------------------------------------------
     def __weft_spec__(self) -> Spec:
@@ -441,11 +433,6 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         """The extent of the first mode, as NumPy has it; in a kernel an Int, where it comes at run time."""
         return self.dim(0)
 
-    def __bool__(self) -> bool:
-        if self._pointer is not None:
-            refuse("condition", "a LayoutTensor is not a condition", "compare something of it with a number")
-        return True
-
     def __reversed__(self) -> Iterator[Any]:
         """The same from the last to the first."""
         length, at = self.__weft_loop__()
@@ -587,6 +574,9 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         if self.swizzled is not None:
             refuse("layout", f"{self!r} has no array", "read its elements one by one: t[i, j]")
         return array(self.storage, self.layout, self.element)
+
+
+refuse_wholes(LayoutTensor)
 
 
 @lru_cache(1024)
