@@ -95,6 +95,13 @@ def test_what_cannot_be_reduced_is_refused() -> None:
         max(np.zeros((3, 0)), 1)
     with pytest.raises(LaunchError, match="axis is 2, and x has 2 axes"):
         sum(np.zeros((3, 0)), 2)
+    for shape, axis in [((0, 0), 0), ((0, 2, 0), -1), ((2, 0, 3), 1), ((0,), None)]:
+        for own, numpy in ((max, np.max), (min, np.min), (argmax, np.argmax), (argmin, np.argmin)):
+            with pytest.raises(ValueError, match=r"zero-size|empty sequence"):
+                numpy(np.zeros(shape), axis)
+            with pytest.raises(LaunchError, match="there is nothing to choose from"):
+                own(np.zeros(shape), axis)
+    assert max(np.zeros((0, 3)), 1).shape == np.max(np.zeros((0, 3)), 1).shape == (0,)
     with pytest.raises(LaunchError, match="names an axis twice"):
         sum(np.zeros((3, 1)), (1, -1))
     with pytest.raises(LaunchError, match="out is of shape \\(3,\\), and the result's is \\(4,\\)"):

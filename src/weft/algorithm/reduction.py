@@ -13,6 +13,7 @@ from weft.algorithm.elements import at, flat, is_aligned, kind_of, readable, siz
 from weft.algorithm.moments import Moments, join
 from weft.algorithm.places import RunsOn, Where, are_same, as_count, overlap
 from weft.diagnostics import LaunchError
+from weft.diagnostics.flags import as_flag
 from weft.dtype import DType, as_dtype
 from weft.lang import Int
 from weft.lang.above import above
@@ -155,7 +156,7 @@ def scan(
         array([[1, 2, 3],
                [5, 7, 9]])
     """
-    n = size_of(dst)
+    n, exclusive = size_of(dst), as_flag("scan", "exclusive", exclusive)
     if not callable(src) and size_of(src) != n:
         message = f"dst has {n} elements, and src {size_of(src)}"
         raise LaunchError.here("argument-type", message, "give as many", at=("dst", 2))

@@ -316,7 +316,7 @@ def _reduced(
     target = op.result(shape, made(source.dtype), out)
     steps = [target.strides[n] for n in rest] if keepdims else target.strides
     row = _together(op, source, rest, axes, in_order=issubclass(operation, ArgMax))
-    if issubclass(operation, Max) and not row.shape[-1] and target.size:
+    if issubclass(operation, Max) and not row.shape[-1]:
         source.refuse(
             f"of shape {source.shape}: there is nothing to choose from", "pass an array with elements"
         )

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from weft.diagnostics.flags import with_flags
 from weft.kernels.calls.keys import FUNCTIONS, Key, key_of
 from weft.kernels.calls.plan import Overlapping, Plan, Span, Unplanned
 from weft.kernels.calls.recording import Recording, active
@@ -32,8 +33,10 @@ def planned(operation: F) -> F:
 
     What a call decides from is its arguments (``weft.kernels.calls.keys``), and of functions what these
     capture and what their compiled code has read. A call with arrays of a library that is not told apart is
-    decided anew, as is one within a capture, in a checked context or where launches are profiled.
+    decided anew, as is one within a capture, in a checked context or where launches are profiled. Flags are
+    looked at where a call is decided.
     """
+    operation = with_flags(operation)
 
     @functools.wraps(operation)
     def call(*args: Any, **named: Any) -> Any:
