@@ -144,6 +144,26 @@ def test_one_thread(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "weft: the program launches no odd whose threads could be followed" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("last", "status"),
+    [
+        ("raise ValueError('so it ends')", 1),
+        ("sys.exit(7)", 7),
+        ("sys.exit(0)", 0),
+        ("import os; os.kill(os.getpid(), 9)", 128 + 9),
+    ],
+)
+def test_a_program_that_fails_is_the_commands_failure(
+    program: Path, capfd: pytest.CaptureFixture[str], last: str, status: int
+) -> None:
+    program.write_text(f"{PROGRAM}    {last}\n")
+    page = program.with_suffix(".html")
+    assert main(["explore", f"{program}:odd", "--follow", "-o", str(page), "--", "1"]) == status
+    assert "ran ['1']" in capfd.readouterr().err
+    if last.startswith(("raise", "sys")):  # what was followed until then is shown
+        assert ways_of_page(page)["grid"] == [4, 1, 1]
+
+
 @func
 def bumped(x: LayoutTensor[Float32], row: Int) -> Float32:
     return x[row, 1] + 1.0

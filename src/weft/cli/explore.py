@@ -26,7 +26,7 @@ from weft.targets import Target, find_target
 
 
 def explore(words: argparse.Namespace) -> int:
-    """Write the page, or serve it until it is interrupted."""
+    """Write the page, or serve it until it is interrupted; a program that is followed gives its status."""
     file, name = file_and_name(words.kernel)
     target = find_target(default_target() if words.target is None else words.target)
     measured = Profiled.read(words.profile) if words.profile is not None else Profiled()
@@ -35,7 +35,9 @@ def explore(words: argparse.Namespace) -> int:
         found = _looked_at(file, name, target, words)
         return {name: measured.added(kernel) for name, kernel in found.items()}
 
-    def follow(block: Extents | None = words.block, thread: Extents | None = words.thread) -> Ways:
+    def follow(
+        block: Extents | None = words.block, thread: Extents | None = words.thread
+    ) -> tuple[Ways, int]:
         return ways_of(file, words.args, block, thread)
 
     follows = words.follow or words.block is not None or words.thread is not None
@@ -43,8 +45,8 @@ def explore(words: argparse.Namespace) -> int:
     if words.serve:
         from weft.explorer.serve import serve
 
-        return serve(Path(file), look, follow if follows else None, words.port)
-    found, ways = look(), follow() if follows else {}
+        return serve(Path(file), look, (lambda *where: follow(*where)[0]) if follows else None, words.port)
+    found, (ways, status) = look(), follow() if follows else ({}, 0)
     _tell_missing(found, ways, follows)
     text = page({name: with_ways(with_machine_code(kernel), ways) for name, kernel in found.items()})
     output = words.output or f"{os.path.splitext(os.path.basename(file))[0]}.html"
@@ -54,7 +56,7 @@ def explore(words: argparse.Namespace) -> int:
         message = f"cannot write {output}: {error.strerror}"
         raise CompileError.at("output", message, None, hints=("give -o another name",)) from None
     print(f"wrote {output}")
-    return 0
+    return status
 
 
 def _tell_missing(found: Mapping[str, Explored], ways: Ways, follows: bool) -> None:

@@ -74,16 +74,19 @@ def _way(way: Way) -> dict[str, Any]:
     return {"block": way.block, "thread": way.thread, "steps": steps, "cut": bool(way.cut)}
 
 
-def ways_of(file: str, args: Sequence[str], block: Extents | None, thread: Extents | None) -> Ways:
-    """Those of a program, which runs in a process of its own; what it prints goes to standard error."""
+def ways_of(
+    file: str, args: Sequence[str], block: Extents | None, thread: Extents | None
+) -> tuple[Ways, int]:
+    """Those of a program, and how it ended; it runs in a process, and prints to standard error."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "ways.json"
         asked = json.dumps({"file": file, "args": [*args], "block": block, "thread": thread})
         command = [sys.executable, "-m", "weft.explorer", str(output), asked]
-        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False)
+        ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False).returncode
+        status = ended if ended >= 0 else 128 - ended  # as shells have it of a signal
         with suppress(OSError):
-            return json.loads(output.read_text(encoding="utf-8"))
-    return {}
+            return json.loads(output.read_text(encoding="utf-8")), status
+    return {}, status
 
 
 def with_ways(kernel: Explored, ways: Mapping[str, Mapping[str, Any]]) -> Explored:
