@@ -45,6 +45,11 @@ def _parts(function: ast.FunctionDef) -> tuple[set[str], set[str]]:
     return own, set[str]().union(*[leaving(node) for node in nodes if isinstance(node, ast.FunctionDef)])
 
 
+def variables(function: ast.FunctionDef) -> set[str]:
+    """Those of a function, but not of those in it."""
+    return _parts(function)[0]
+
+
 def leaving(function: ast.FunctionDef) -> set[str]:
     """The variables of functions around it that a function assigns, or one in it does."""
     own, inner = _parts(function)

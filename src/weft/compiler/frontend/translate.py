@@ -15,6 +15,7 @@ from enum import Enum, EnumMeta
 from types import FrameType, ModuleType
 from typing import Any, cast, get_origin
 
+from weft.compiler.frontend.cures import loop_for_next, shared_by_nonlocal
 from weft.compiler.frontend.meaning import value_of
 from weft.compiler.frontend.names import (
     ALIASES,
@@ -48,12 +49,14 @@ from weft.lang.hints import OF_NUMBERS
 from weft.lang.number import Number
 from weft.lang.spec import holds_values, is_composite
 from weft.lang.structs import is_struct
+from weft.record import replace
 
 _COUNT = re.compile(
     r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?\)"
 )
 _CALL = re.compile(r"(?:[\w.<>]*\.)?([\w<>]+)\(\) (takes|got|missing)\b")
 _CONSTRUCT = re.compile(r"^(\w+)\.__init__\(\)")
+_UNDEFINED = re.compile(r"`(\w+)` (?:may be undefined|is used before)")
 _UNBOUND = re.compile(r"variable '(\w+)'")
 _PYTHON_MATH = frozenset({"math", "cmath", "numpy", "operator", "statistics", "cupy", "torch", "jax"})
 _ALIKE = 0.75
@@ -297,7 +300,22 @@ def _indexable(table: Any) -> str:
         return f"make it an array, which any index reads and writes: {kept}(*{OBJECT}); or unroll the loop"
     if isinstance(table, (list, tuple)) and any(map(callable, cast("list[Any]", table))):
         return f"call each in a branch of its own: if {INDEX} == 0, and so on"
-    return f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
+    instead = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
+    return _as_structs(table) or instead
+
+
+def _as_structs(table: Any) -> str:
+    """What makes a table of a list of dataclasses or named tuples; nothing of all else."""
+    items: Any = table
+    while type(items) in (list, tuple) and items and type(items[0]) in (list, tuple):
+        items = items[0]
+    kinds: set[Any] = {*map(type, items)} if type(items) in (list, tuple) else set()
+    kind: Any = kinds.pop() if len(kinds) == 1 else None
+    named = kind is not None and tuple in kind.__mro__ and hasattr(kind, "_fields")
+    if kind is None or is_struct(kind) or not (named or hasattr(kind, "__dataclass_fields__")):
+        return ""
+    name = f"{kind.__name__} a @struct{' in place of a NamedTuple' if named else ''}"
+    return f"make {name}, its fields of weft's types, as `x: Float32`: a list of these takes any index"
 
 
 def _of_a_dict(table: dict[Any, Any]) -> tuple[str, ...]:
@@ -340,6 +358,10 @@ def translated(
     if found is not None:
         return found
     kind = type(error).__name__
+    if str(error).endswith("is not an iterator") and (loop := loop_for_next(node, source)):
+        return problem(
+            "not-compile-time", "`next` takes items that Python goes through at compile time", loop
+        )
     if isinstance(error, AssertionError) and str(error).startswith("Expected code to be unreachable"):
         hint = "match what is left before, or write `assert False, message` for what happens at run time"
         return problem("unreachable", "`assert_never` can be reached here", hint)
@@ -400,6 +422,7 @@ def _direct(
         guess = nearest(str(name), [each for each in known if not each.startswith("__weft")])
         bound = bool(m)
         hint = f"assign `{name}` before" if bound or not guess else f"did you mean `{guess}`?"
+        hint = (bound and shared_by_nonlocal(str(name), node, source)) or hint
         code = "undefined" if bound else "unknown-name"
         message = f"`{name}` is used before it is assigned" if bound else f"`{name}` is not defined"
         return problem(code, message, hint)
@@ -443,6 +466,13 @@ def _member(node: ast.AST | None, frame: FrameType | None) -> Found | None:
     return problem("not-compile-time", message, hint)
 
 
+def _cure(diagnostic: Diagnostic, node: ast.AST | None, source: Source | None) -> str:
+    """What to write instead, where what stands around the place tells more than who refuses it knows."""
+    if diagnostic.code == "undefined" and (m := _UNDEFINED.match(diagnostic.message)):
+        return shared_by_nonlocal(m[1], node, source)
+    return loop_for_next(node, source) if diagnostic.code == "not-compile-time" else ""
+
+
 def refined(
     diagnostic: Diagnostic,
     part: object,
@@ -456,10 +486,12 @@ def refined(
     ``known`` tells of a number that Python wanted to know the value of: whether it did so right there
     and not within weft; None of any other refusal.
     """
-    if diagnostic.code != "not-compile-time" or known is None:
-        return diagnostic, part
     source = source_of(place.file)
     node = None if source is None else source.at(place)
+    if cure := _cure(diagnostic, node, source):
+        return replace(diagnostic, hints=(cure,)), part
+    if diagnostic.code != "not-compile-time" or known is None:
+        return diagnostic, part
     found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame)
     if found is not None:
         return found
