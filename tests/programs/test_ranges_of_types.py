@@ -97,14 +97,14 @@ def test_an_index_is_wider_than_its_narrow_bound(device: DeviceContext) -> None:
 @kernel
 def downwards(n: UInt64, m: UInt32, a: UInt8, b: Int8, out: Pointer[Int]):
     total = 0
-    for i in range(n - 1, -1, -1):
+    for i in range(n - 1, -1, -1):  # weft: ignore[countdown]  (launches give 1 at least)
         total = total * 3 + Int(i)
     out[0] = total
     total = 0
     for k, i in enumerate(range(n, -1, -2)):
         total = total * 3 + Int(i) + k
     out[1] = total
-    out[2] = sum(Int(i) for i in range(m - 1, -1, -1))
+    out[2] = sum(Int(i) for i in range(m - 1, -1, -1))  # weft: ignore[countdown]
     out[3] = sum(1 for _ in range(n, -1))
     out[4] = sum(i for i in range(a, b, -1))
     out[5] = sum(i * i for i in range(b, a, 3))

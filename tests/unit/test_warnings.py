@@ -25,7 +25,9 @@ from weft import (
     Int32,
     Kernel,
     Pointer,
+    UInt8,
     UInt32,
+    UInt64,
     func,
     kernel,
     struct,
@@ -212,6 +214,90 @@ def right_comparisons(x: Pointer[Float32], u: UInt32, n: Int):
 
 def test_right_comparisons_and_shifts() -> None:
     assert codes_of(right_comparisons) == codes_of(right_comparisons, "native") == []
+
+
+# -- unsigned numbers counted down ------------------------------------------------------------------------
+
+
+@kernel
+def counted_down(x: Pointer[Float32], n: UInt32, m: UInt64, few: UInt8):
+    for i in range(n - 1, -1, -1):
+        x[i] = 0.0
+    last = m - 1
+    for i in range(last, 0, -2):
+        x[i] = 1.0
+    for i in range(few - 2, -1, -1):
+        x[i] = 2.0
+    size = n
+    while x[0] > 0.0:
+        for i in range(size - 1, -1, -1):
+            x[i] = 3.0
+        size += 1
+
+
+def test_unsigned_numbers_counted_down() -> None:
+    assert codes_of(counted_down) == codes_of(counted_down, "native") == ["countdown"] * 4
+
+
+@func
+def rounds_of(n: Any) -> Int:
+    rounds = Int(0)
+    for _ in range(n - 1, -1, -1):
+        rounds += 1
+    return rounds
+
+
+@kernel
+def right_countdowns(x: Pointer[Float32], n: UInt32, m: UInt32, k: UInt32, i: Int, few: Comptime[int]):
+    for j in range(UInt32(8) - 1, -1, -1):
+        x[j] = 0.0
+    for j in range(few - 1, -1, -1):
+        x[j] = 0.0
+    for j in reversed(range(n)):
+        x[j] = 0.0
+    for j in range(n)[::-1]:
+        x[j] = 0.0
+    for j in range(Int(n) - 1, -1, -1):
+        x[j] = 0.0
+    for j in range(i - 1, -1, -1):
+        x[j] = 0.0
+    for j in range(max(n, 1) - 1, -1, -1):
+        x[j] = 0.0
+    for j in range((UInt32(1) << n) - 1, -1, -1):
+        x[j] = 0.0
+    for j in range(n - 1):
+        x[j] = 0.0
+    if m > 0:
+        for j in range(m - 1, -1, -1):
+            x[j] = 0.0
+    size = k
+    while size != 0:
+        for j in range(size - 1, -1, -1):
+            x[j] = 0.0
+        size -= 1
+    x[0] = Float32(rounds_of(n))
+
+
+def test_right_countdowns() -> None:
+    assert codes_of(right_countdowns, few=3) == codes_of(right_countdowns, "native", few=3) == []
+
+
+def test_what_is_written_instead_of_a_countdown() -> None:
+    ctx = DeviceContext(api="cpu")
+    x = ctx.enqueue_create_buffer(Float32, 2)
+
+    @kernel
+    def rounds(x: Pointer[Float32], n: UInt32):
+        x[0], x[1] = 0.0, 0.0
+        for _ in reversed(range(n)):
+            x[0] += 1.0
+        for _ in range(Int(n) - 1, -1, -1):
+            x[1] += 1.0
+
+    for n in range(4):
+        ctx.enqueue_function(rounds, x, n, grid_dim=1, block_dim=1)
+        with x.map_to_host() as host:
+            assert host.numpy().tolist() == [len(range(n - 1, -1, -1))] * 2
 
 
 # -- quotients of integers by way of floats ---------------------------------------------------------------

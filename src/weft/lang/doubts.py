@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from weft.dtype import DType
 
 _OPERATORS = frozenset({__name__, "weft.lang.number", "weft.lang.operators", "weft.diagnostics.unfit"})
-_METHODS = frozenset({"Builtins.compared", "Builtins.py_int", "Conversions.cast"})
+_METHODS = frozenset(
+    {"Builtins.compared", "Builtins.py_int", "Conversions.cast", "note_countdown", "range_of"}
+)
 """What stands between an operator that a function writes and its doubt."""
 
 _ROUNDED = frozenset({"math.floor", "math.trunc", "math.ceil"})

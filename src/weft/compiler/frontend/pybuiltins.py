@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from weft.compiler.frontend.by_value import by_key, meant
+from weft.compiler.frontend.countdowns import range_of
 from weft.compiler.frontend.iteration import items_of
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.state import FunctionState
@@ -88,7 +89,7 @@ _at_hand = _AtHand()
 class Builtins(FunctionState):
     """Python's builtins as ``py_*``."""
 
-    py_range = Range
+    py_range = staticmethod(range_of)
     is_late = staticmethod(late)
     meant = staticmethod(functools.partial(meant, _at_hand))
     by_key = staticmethod(by_key)

@@ -9,6 +9,7 @@ from weft.compiler.ir.core import Function
 from weft.compiler.lint.accesses import Walk
 from weft.compiler.lint.barriers import check_barriers
 from weft.compiler.lint.conflicts import conflicts
+from weft.compiler.lint.countdowns import countdowns
 from weft.compiler.lint.races import races
 from weft.compiler.lint.uncoalesced import uncoalesced
 from weft.diagnostics import Diagnostic, is_internal
@@ -27,6 +28,7 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
     drafts = reached(kernels)
     for draft in drafts:
         found += [doubt.diagnostic for doubt in draft.doubts if doubt.value is None]
+        found += countdowns(draft)
         function = draft.function
         if is_internal(function.file) or not (function.kernel or function.element):
             continue
@@ -35,7 +37,7 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
             found += _of_threads(function, functions, target)
             if target.threads != "loops":
                 check_barriers(function, functions)
-        if any(doubt.value is not None for doubt in draft.doubts):
+        if any(doubt.diagnostic.code == "float-widening" for doubt in draft.doubts):
             from weft.compiler.lint.widened import widened
 
             found += widened(draft, drafts)

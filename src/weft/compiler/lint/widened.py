@@ -19,11 +19,15 @@ def widened(kernel: Draft, drafts: Iterable[Draft]) -> Iterator[Diagnostic]:
     if any(_keeps_doubles(draft) for draft in drafts):
         return
     search = _Search(kernel)
-    for doubt in kernel.doubts:
+    for doubt in _of_floats(kernel):
         found = None if doubt.value is None else search.by_what(doubt.value)
         if found is not None:
             yield _described(doubt, *found)
             return
+
+
+def _of_floats(kernel: Draft) -> list[Doubt]:
+    return [doubt for doubt in kernel.doubts if doubt.diagnostic.code == "float-widening"]
 
 
 def _keeps_doubles(draft: Draft) -> bool:
@@ -51,7 +55,7 @@ class _Search:
 
     def __init__(self, kernel: Draft) -> None:
         self.tables = _tables(kernel)
-        self.implicit = {doubt.value for doubt in kernel.doubts}
+        self.implicit = {doubt.value for doubt in _of_floats(kernel)}
         untyped = {p.name for p in parameters(kernel.definition) if p.annotation is MISSING}
         self.untyped = {a: a.name for a in kernel.function.args if a.name in untyped}
         self.users: dict[Value, list[Op]] = {}
