@@ -281,6 +281,21 @@ def argument_of(call: Location, names: Collection[str | int]) -> ast.AST | None:
     )
 
 
+def side_of(comparison: Location, method: str, own: bool) -> ast.AST | None:
+    """The side of the comparison at a place that a method of Python's has as its own object, or not."""
+    source = source_of(comparison.file)
+    node = None if source is None else source.at(comparison)
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return None
+    turned = method != f"__{_METHODS.get(type(node.ops[0]), '')}__"
+    return node.left if own != turned else node.comparators[0]
+
+
+_METHODS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"
+}  # fmt: skip
+
+
 def argument_place(
     call: Location, key: int | str, positional: int | None = None, *, named: bool = False
 ) -> Location:

@@ -8,6 +8,7 @@ from typing import Any, cast
 from weft.diagnostics import refuse
 from weft.lang.hints import kind_of
 from weft.lang.machine import element_index, grid_value, in_kernel, note_bounds
+from weft.lang.operators import SIGNS, define_operators
 from weft.lang.scalars import Int
 
 _AXES = 3
@@ -25,12 +26,11 @@ class _Three:
         if not in_kernel() or other is self:
             return self is other
         if not isinstance(other, (_Three, tuple)) or len(numbers := tuple(cast("Any", other))) != _AXES:
-            name: str = cast("Any", self).__weft_stepped__()
-            name += "x" * name.endswith("_id")
+            name = self._name()
             message = (
                 f"{name} is three numbers, x, y and z, and never equals {kind_of(cast('object', other))}"
             )
-            refuse("operand", message, hint=f"compare one, {name}.x == 0, or all three: {name} == (0, 0, 0)")
+            refuse("operand", message, hint=self._compared())
         x, y, z = [a == c for a, c in zip(cast("Any", self), numbers, strict=True)]
         return x & y & z
 
@@ -39,6 +39,35 @@ class _Three:
         return not same if isinstance(same, bool) else ~same
 
     __hash__ = object.__hash__
+
+    def _name(self) -> str:
+        name: str = cast("Any", self).__weft_stepped__()
+        return name + "x" * name.endswith("_id")
+
+    def __bool__(self) -> bool:
+        if in_kernel():
+            refuse("condition", f"{self._name()} is three numbers and no condition", self._compared())
+        return True
+
+    def _compared(self) -> str:
+        return f"compare one, {self._name()}.x == 0, or all three: {self._name()} == (0, 0, 0)"
+
+
+def _of_numbers(verb: str) -> Callable[[Any, Any], Any]:
+    """An operator of numbers: refused in kernels, where Python would name a class that nobody wrote."""
+
+    def method(self: Any, other: object) -> Any:
+        if not in_kernel():
+            return NotImplemented
+        message = f"cannot {verb} {self._name()}, which is three numbers, with {kind_of(other)}"
+        refuse("operand", message, hint=f"take one of its numbers: {self._name()}.x, say")
+
+    return method
+
+
+define_operators(_Three, SIGNS, lambda name, swapped: _of_numbers("combine"))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(_Three, f"__{_name}__", _of_numbers("compare"))
 
 
 class Dimensions(_Three):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 from weft.diagnostics import refuse
 
@@ -19,11 +19,21 @@ class _ComptimeMarker:
 
 
 _MARKER = _ComptimeMarker()
+
+
+class _AnyComptime:
+    """The word alone: an alias would bring its own type variable into the function."""
+
+    def __class_getitem__(cls, kind: Any) -> Any:
+        return Annotated[kind, _MARKER]
+
+
 Comptime = Annotated[T, _MARKER]
 """``Comptime[int]`` annotates a keyword-only parameter whose value is known at compile time.
 
-The value is given by name, at the launch or before by ``kernel.bind(...)``: any Python object. Each value is
-compiled for once; containers and arrays count by what is in them, other objects by identity.
+The value is given by name, at the launch or before by ``kernel.bind(...)``: any Python object, which
+``Comptime`` alone says too. Each value is compiled for once; containers and arrays count by what is in them,
+other objects by identity.
 
 Example:
     >>> from weft import Float32, func
@@ -33,10 +43,14 @@ Example:
     >>> power(3.0, n=2)
     9.0
 """
+if not TYPE_CHECKING:
+    Comptime = _AnyComptime
 
 
 def comptime_type(annotation: Any) -> Any | None:
-    """``int`` for ``Comptime[int]``, None for any other annotation."""
+    """``int`` for ``Comptime[int]``, ``Any`` for the word alone, None for any other annotation."""
+    if annotation is _AnyComptime:
+        return Any
     if get_origin(annotation) is Annotated:
         args = get_args(annotation)
         if _MARKER in args[1:]:

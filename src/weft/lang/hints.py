@@ -70,7 +70,9 @@ def comparison_hint(value: object) -> str:
     """What to write where ``value`` is compared with a number."""
     if isinstance(value, str):
         return "compare with a number; an IntEnum gives numbers names"
-    return operand_hint(value).replace(VALUE, RIGHT)
+    if is_tuple_of_one(value):  # as the shape of a tensor
+        return f"take its number: {VALUE}[0]"
+    return operand_hint(value)
 
 
 def meeting_hint(floats: bool, left: str, right: str) -> str:
@@ -102,6 +104,7 @@ def incomparable(op: str, name: str, other: object) -> bool:
             "operand",
             f"cannot compare {a_(name)} with {kind_of(other)}",
             hint="a number is never None: leave the test out" if other is None else comparison_hint(other),
+            about=other,
         )
     except CompileError as error:
         b = maybe_current()

@@ -22,7 +22,7 @@ from weft.diagnostics import (
     is_internal,
     unfit,
 )
-from weft.diagnostics.wrote import argument_of
+from weft.diagnostics.wrote import argument_of, side_of
 from weft.lang import places
 from weft.record import replace
 
@@ -148,7 +148,10 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
 def _given(
     value: object, frames: list[TracebackType], user: TracebackType, place: Location
 ) -> ast.AST | None:
-    """The argument of the user's call that gave this value to the function of weft's which it calls."""
+    """The argument of the user's call that gave this value to the function of weft's which it calls.
+
+    Of a comparison the side, as Python may have turned it round.
+    """
     inside = [f.tb_frame for f in frames[frames.index(user) + 1 :]]
     called = next((f for f in inside if f.f_code.co_filename not in _RIGHT_THERE), None)
     if called is None:
@@ -158,7 +161,9 @@ def _given(
     names, _, _, held = getargvalues(called)
     bound = names[:1] in (["self"], ["cls"])
     at = next((n for n, name in enumerate(names) if held.get(name) is value), None)
-    return None if at is None else argument_of(place, (names[at], at - bound))
+    if at is None:
+        return None
+    return side_of(place, called.f_code.co_name, at == 0) or argument_of(place, (names[at], at - bound))
 
 
 def _whole(file: str, line: int) -> Location:

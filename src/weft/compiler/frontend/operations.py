@@ -59,8 +59,6 @@ def operand_hint(left: str, right: str) -> str:
     if "LayoutTensor" in kinds:
         own = "t.tile[2, 2](i, j).local()"
         return f"compute element by element, t[i, j], or with a copy of a thread's own: {own}"
-    if kinds & INDICES:
-        return "take one of its numbers: thread_idx.x, say"
     if kinds & {"function", "method", "builtin_function_or_method"}:
         return "call it: write the parentheses"
     if "type" in kinds:
