@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+from weft import CompileError
 from weft.gpu.host import DeviceContext
+from weft.layout import Layout
 
 HEADER = """
 from weft import *
@@ -34,3 +37,56 @@ def shifted(x: Pointer[Float32], n: Int, *, by: Comptime = None, mode: "Comptime
         device.enqueue_function(shifted, x, 4, over=4, **given)
         with x.map_to_host() as host:
             assert np.array_equal(host, np.full(4, expected, np.float32))
+
+
+ROWS = """
+from weft.layout import Layout, LayoutTensor
+from weft.linalg import vec3
+
+
+@kernel
+def put(t: LayoutTensor[Float32], v: vec3):
+    i = global_idx.x
+    w = vec3(t[i, 0], t[i, 1], t[i, 2])
+    t[i] = v + w
+    t[i] -= (1, 2, 3)
+    t[i, 1:] *= [2.0, w.x]
+
+
+@kernel
+def columns(t: LayoutTensor[Int32], m: LayoutTensor[vec3], v: vec3):
+    t[:2] = ((1, 2, 3, 4), (5, 6, 7, 8))
+    t[:, 0] = (9, -t[1, 1], 11)
+    v += vec3(t[0, 1:])
+    t[2] = SIMD[Int32, 4](4, 3, 2, 1)
+    m[0, :] = v  # a vector is an element there
+"""
+
+
+def test_rows_of_numbers(device: DeviceContext, load: Any) -> None:
+    program = load(HEADER + ROWS)
+    expected = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for layout in (Layout.row_major(4, 3), Layout.row_major(4, 3).dynamic()):
+        t = device.enqueue_create_buffer("float32", 12)
+        device.enqueue_copy(dst=t, src=expected)
+        device.enqueue_function(program.put, t.tensor(layout), (0.5, 1.5, 2.5), over=4)
+        made = expected + np.array([-0.5, -0.5, -0.5], np.float32)
+        made[:, 1] *= 2
+        made[:, 2] *= expected[:, 0]
+        with t.map_to_host() as host:
+            assert np.array_equal(np.reshape(host, (4, 3)), made)
+    t = device.enqueue_create_buffer("int32", 12)
+    vectors = device.enqueue_create_buffer(program.vec3, 4)
+    tensors = t.tensor(Layout.row_major(3, 4)), vectors.tensor(Layout.row_major(2, 2))
+    device.enqueue_function(program.columns, *tensors, (1, 2, 3), over=1)
+    with t.map_to_host() as host, vectors.map_to_host() as elements:
+        assert np.reshape(host, (3, 4)).tolist() == [[9, 2, 3, 4], [-6, 6, 7, 8], [4, 3, 2, 1]]
+        assert [tuple(v) for v in elements[:2]] == [(3, 5, 7)] * 2
+
+
+def test_too_few_numbers_for_a_row(device: DeviceContext, load: Any) -> None:
+    program = load(HEADER + ROWS)
+    t = device.enqueue_create_buffer("int32", 12)
+    vectors = device.enqueue_create_buffer(program.vec3, 4).tensor(Layout.row_major(2, 2))
+    with pytest.raises(CompileError, match="4 numbers side by side are not written to 3"):
+        device.enqueue_function(program.columns, t.tensor(Layout.row_major(4, 3)), vectors, (1, 2, 3), over=1)

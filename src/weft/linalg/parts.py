@@ -228,6 +228,11 @@ def made(
     return cast("type[P]", struct(Bracketed(name, (base,), members)))
 
 
+def _is_row(value: Any) -> bool:
+    """Whether it is a tensor of which it is known how long it is."""
+    return hasattr(value, "__weft_loop__") and isinstance(value.__weft_loop__()[0], int)
+
+
 def numbers(cls: type[Any], given: Sequence[Any], hint: str) -> list[Any]:
     """The arguments of a constructor as a flat list of as many numbers as ``cls`` has."""
     found: list[Any] = []
@@ -238,7 +243,7 @@ def numbers(cls: type[Any], given: Sequence[Any], hint: str) -> list[Any]:
             found.extend([value[n] for n in range(value.lanes)])
         elif isinstance(value, (Number, bool, int, float)):
             found.append(value)
-        elif isinstance(value, (tuple, list)) or hasattr(value, "tolist"):
+        elif isinstance(value, (tuple, list)) or hasattr(value, "tolist") or _is_row(value):
             for item in cast("Sequence[Any]", value):
                 take(item)
         elif isinstance(value, Parts):

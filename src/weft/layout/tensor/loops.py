@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from weft.diagnostics import refuse
 from weft.lang.decorators import func
 from weft.lang.elaboration import current
+from weft.lang.number import Number
+from weft.lang.python_number import python_number
 from weft.lang.scalars import Int
 from weft.layout.algebra.int_tuple import is_tuple, product
 from weft.layout.algebra.layout import Layout
@@ -90,6 +92,9 @@ def update_all(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any
     """
     to.note_use()
     if not hasattr(operand, "layout"):
+        if depth := depth_for(to, operand):
+            _update_items(to, function, operand, depth)
+            return
         known = _coordinates(to)
         if known is None:
             _update_by(to, operand, function)
@@ -106,6 +111,53 @@ def update_all(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any
     values = [operand[at] for at in known]
     for at, value in zip(known, values, strict=True):
         _put(to, at, function, value)
+
+
+def _items(value: Any) -> list[Any] | None:
+    """What a list, tuple, vector or array holds; None of what is none."""
+    if isinstance(value, Number):
+        return [value[k] for k in range(value.lanes)] if value.lanes > 1 else None
+    kind = cast("type[Any]", type(value))
+    if (
+        not hasattr(kind, "__len__")
+        or not hasattr(kind, "__iter__")
+        or isinstance(value, (str, bytes, dict, set))
+    ):
+        return None
+    return None if hasattr(value, "layout") or getattr(value, "shape", None) == () else list(value)
+
+
+def depth_for(to: Any, value: Any) -> int:
+    """How many axes the numbers have that a value holds for elements of a tensor; 0 if it is an element."""
+    return _depth(value) if to.dtype.is_number and to.lanes == 1 else 0
+
+
+def _depth(value: Any) -> int:
+    items = _items(value)
+    if not items:
+        return 0
+    depths = set(map(_depth, items))
+    plain = depths == {0} and all(
+        isinstance(python_number(item), (Number, bool, int, float)) for item in items
+    )
+    return 1 + depths.pop() if plain or (len(depths) == 1 and 0 not in depths) else 0
+
+
+def _update_items(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any, depth: int) -> None:
+    """Write the numbers of a vector, or of what has more axes, along the last modes, as NumPy's broadcast."""
+    items = _items(operand) or []
+    extent = _whole(to)[to.rank - depth] if depth <= to.rank else 0
+    message = f"{len(items)} numbers side by side are not written to {extent} of {to.layout}"
+    if depth > to.rank or (is_static(extent) and extent != len(items)):
+        refuse("shape", message, "give as many as there are, or name a part: t[i, 0:2]")
+    if not is_static(extent):
+        b: Any = current()
+        b.assert_(extent == len(items), lambda: message)  # noqa: PT009
+    for k, item in enumerate(items):
+        if to.rank == 1:
+            _put(to, k, function, item)
+        else:
+            update_all(to[(..., k, *[slice(None)] * (depth - 1))], function, item)
 
 
 def _broadcast(to: Any, source: Any) -> Any:

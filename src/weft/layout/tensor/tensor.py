@@ -26,7 +26,7 @@ from weft.layout.tensor.compared import refuse_wholes
 from weft.layout.tensor.edge import Edges, inside, read_inside, write_inside
 from weft.layout.tensor.elementwise import Elementwise
 from weft.layout.tensor.host import array, check_storage, host_memory, text
-from weft.layout.tensor.loops import update_all
+from weft.layout.tensor.loops import depth_for, update_all
 from weft.layout.tensor.origin import Origin, part_of
 from weft.layout.tensor.parts import Parts
 from weft.layout.tensor.slice import is_slice, sliced, taken_by
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Index = NumberLike | tuple[NumberLike | tuple[NumberLike, ...], ...]
 Part = NumberLike | slice | EllipsisType
+Numbers = Iterable[NumberLike] | Iterable[Iterable[NumberLike]]
 _ALIGNED = 16
 """Bytes to which kernels are specialised where a buffer's address allows; the widest access takes 16."""
 
@@ -490,14 +491,16 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     def __setitem__(
         self,
         index: Index | Part | tuple[Part, ...],
-        value: T | Elementwise[Any] | memory_types.LayoutTensor[Any],
+        value: T | Elementwise[Any] | memory_types.LayoutTensor[Any] | Numbers,
     ) -> None:
         """Write an element; to a slice, copy a tensor or fill it with a number; to ``m[i]``, copy a row.
 
         A tensor is broadcast as NumPy does, and copied as if its elements were read before one is written.
+        So is a vector, a list or a tuple of numbers.
         """
         parts = index_parts(index)
-        if is_slice(parts) or (0 < len(parts) < self.rank and isinstance(value, LayoutTensor)):
+        several = isinstance(value, LayoutTensor) or (self.rank > 1 and depth_for(self, value) > 0)
+        if is_slice(parts) or (0 < len(parts) < self.rank and several):
             part = self._part(self._whole(parts))
             if isinstance(value, LayoutTensor) and part.in_kernel:
                 update_all(part, None, value)
