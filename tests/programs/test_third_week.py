@@ -90,3 +90,51 @@ def test_too_few_numbers_for_a_row(device: DeviceContext, load: Any) -> None:
     vectors = device.enqueue_create_buffer(program.vec3, 4).tensor(Layout.row_major(2, 2))
     with pytest.raises(CompileError, match="4 numbers side by side are not written to 3"):
         device.enqueue_function(program.columns, t.tensor(Layout.row_major(4, 3)), vectors, (1, 2, 3), over=1)
+
+
+HANDED_ON = """
+import functools
+
+from weft.gpu import block, warp
+from weft.layout import LayoutTensor
+
+
+@func
+def given(f, a, b):
+    return f(a, b)
+
+
+@func
+def of_one(f, a):
+    return f(a)
+
+
+@kernel
+def builtins(x: LayoutTensor[Float32], out: LayoutTensor[Float32], n: Int):
+    i = thread_idx.x
+    larger = max
+    out[i, 0] = given(larger, x[i], 5.0) + given(functools.partial(min, 3.0), x[i], 7.0)
+    out[i, 1] = block.reduce(x[i], max) + of_one(len, (x[i], x[i])) + of_one(round, x[i] / 4)
+    out[i, 2] = given((sum, pow)[n == 0], (x[i], 1.0), x[i]) if False else of_one(sum, (x[i], 1.0))
+    out[i, 3] = warp.reduce(x[i], sum)  # sum(a, b) of one lane each
+    out[i, 4] = sum(x[i], 10.0) + sum(SIMD[Float32, 2](x[i], 1.0), x[i])
+    out[i, 5] = 1.0 if of_one(any, (x[i] > 60, i == 3)) and larger is max else 0.0
+"""
+
+
+def test_builtins_that_are_handed_on(device: DeviceContext, load: Any) -> None:
+    x = np.arange(64, dtype=np.float32)
+    given, out = device.enqueue_create_buffer("float32", 64), device.enqueue_create_buffer("float32", 6 * 64)
+    device.enqueue_copy(dst=given, src=x)
+    tensors = given.tensor(Layout.row_major(64)), out.tensor(Layout.row_major(64, 6))
+    device.enqueue_function(load(HEADER + HANDED_ON).builtins, *tensors, 1, grid_dim=1, block_dim=64)
+    expected = [
+        np.maximum(x, 5) + np.minimum(x, 3),
+        63 + 2 + np.round(x / 4),
+        x + 1,
+        x.reshape(2, 32).sum(axis=1).repeat(32),
+        x + 10 + (2 * x + 1),
+        (x > 60) | (x == 3),
+    ]
+    with out.map_to_host() as host:
+        assert np.array_equal(np.reshape(host, (64, 6)), np.stack(expected, axis=1))

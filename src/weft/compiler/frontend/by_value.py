@@ -21,7 +21,7 @@ from weft.compiler.frontend.tree import b_call, place
 from weft.diagnostics import VALUE, refuse
 from weft.lang.as_python import check_classes, stands_for
 
-_NAMES = ("isinstance", "issubclass", "print", "min", "max", "any", "all", "sum", "round")
+_NAMES = ("isinstance", "issubclass", "min", "max", "any", "all", "sum", "round")
 _MEANT: dict[Any, Callable[[Any], Any]] = {
     operator.is_: lambda b: functools.partial(_is, b, False),
     operator.is_not: lambda b: functools.partial(_is, b, True),
@@ -29,7 +29,8 @@ _MEANT: dict[Any, Callable[[Any], Any]] = {
     operator.not_: lambda b: b.not_,
     operator.truth: lambda b: b.truth,
     id: lambda b: functools.partial(_id, b),
-    **{getattr(builtins, name): operator.attrgetter(f"py_{name}") for name in _NAMES},
+    print: lambda b: b.py_print,
+    **{getattr(builtins, name): operator.methodcaller("asked", name) for name in _NAMES},
 }
 BY_IDENTITY = frozenset((operator.is_, operator.is_not, id))
 """Those that answer; the others refuse, at least."""

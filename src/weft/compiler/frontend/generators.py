@@ -310,7 +310,8 @@ def first(b: Staging, items: Any, wanted: bool) -> Any:
 def total(b: Staging, items: Any, start: Any) -> Any:
     """``sum``."""
     if isinstance(items, Number):
-        return items.reduce_add()
+        lanes = items.reduce_add()
+        return lanes if type(start) is int and start == 0 else start + lanes
     asked, ready, slot = _each(b, items), list[Any](), cast("Var | None", None)
     for item in asked.run():
         if not asked.begun:

@@ -86,11 +86,27 @@ class _AtHand:
 _at_hand = _AtHand()
 
 
+class Asked:
+    """A builtin that is handed on, which whoever elaborates where it is called answers."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return getattr(_at_hand, f"py_{self.name}")(*args, **named)
+
+    def __repr__(self) -> str:
+        return f"<built-in function {self.name}>"
+
+
 class Builtins(FunctionState):
     """Python's builtins as ``py_*``."""
 
     py_range = staticmethod(range_of)
     is_late = staticmethod(late)
+    asked = staticmethod(functools.cache(Asked))
     meant = staticmethod(functools.partial(meant, _at_hand))
     by_key = staticmethod(by_key)
     name_of = staticmethod(name_of)

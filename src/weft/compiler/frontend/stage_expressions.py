@@ -68,6 +68,8 @@ BUILTINS = frozenset(
 
 _CLASSES = frozenset({"int", "float", "complex", "bool", "str"})
 """Of these, those that also name a type: only where they are called do they mean anything else."""
+_ITSELF = frozenset({"range", "print"})
+"""Those that mean the same whether they are called or handed on."""
 
 _ASK = frozenset({"any", "all"})
 RUN_OVER = _ASK | {"sum", "min", "max"}
@@ -166,8 +168,16 @@ class Expressions(ast.NodeTransformer):
         if node.id in self.carried:
             return place(b_call("ld", node, ast.Constant(node.id)), node)
         if node.id in self.builtins and node.id not in _CLASSES:
-            return place(b_attribute(f"py_{node.id}"), node)
+            if node.id in _ITSELF:
+                return place(b_attribute(f"py_{node.id}"), node)
+            return place(b_call("asked", ast.Constant(node.id)), node)
         return node
+
+    def _means_builtin(self, node: ast.expr) -> bool:
+        """Whether it is the name of one that no variable has taken."""
+        if not isinstance(node, ast.Name) or node.id not in self.builtins or node.id in self.carried:
+            return False
+        return not any(node.id in names for names in self.hidden)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         func = node.func
@@ -178,10 +188,9 @@ class Expressions(ast.NodeTransformer):
         if runs_over_list(node, self.builtins):
             items = cast("ast.ListComp", node.args[0])
             node.args[0] = place(ast.GeneratorExp(items.elt, items.generators), items)
+        if self._means_builtin(func):
+            node.func = place(b_attribute(f"py_{cast('ast.Name', func).id}"), func)
         self.generic_visit(node)
-        if node.func is func and isinstance(func, ast.Name) and func.id in _CLASSES & self.builtins:
-            if not any(func.id in names for names in self.hidden) and func.id not in self.carried:
-                node.func = place(b_attribute(f"py_{func.id}"), func)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
