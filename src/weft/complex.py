@@ -19,7 +19,8 @@ from weft.lang import SIMD, Float16, Float32, Float64, struct
 from weft.lang.elaboration import maybe_current
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
-from weft.math import atan2, copysign, cos, exp, hypot, log, sin, sqrt
+from weft.math import atan2, copysign, cos, hypot, nan, plane, sin
+from weft.math.dispatch import floating
 
 __all__ = ["ComplexFloat16", "ComplexFloat32", "ComplexFloat64", "ComplexSIMD"]
 
@@ -42,7 +43,7 @@ class _Complex:
         """The number of this absolute value and angle, as ``cmath.rect``."""
         one: Any = cls.__dict__.get("__weft_types__", {}).get("T", Float32)
         angle: Any = phase if isinstance(phase, Number) else one(phase)
-        return cls(size * cos(angle), size * sin(angle))  # pyright: ignore[reportCallIssue]
+        return cls(*_turned(size, angle))  # pyright: ignore[reportCallIssue]
 
     def conj(self) -> Self:
         """The number with the other sign of ``im``."""
@@ -66,34 +67,37 @@ class _Complex:
 
     def exp(self) -> Self:
         """``e ** z``, as ``weft.math.exp(z)``."""
-        size = exp(self.re)
-        return self._of(size * cos(self.im), size * sin(self.im))
+        return self._of(*floating("exp", plane.exp, plane.exp, self.re, self.im))
 
     def log(self) -> Self:
         """The natural logarithm, whose angle is from -pi to pi; as ``weft.math.log(z)``."""
-        return self._of(log(self.norm()), self.phase())
+        return self._of(floating("log", plane.log_size, plane.log_size, self.re, self.im), self.phase())
 
     def sqrt(self) -> Self:
         """The square root right of the imaginary axis; as ``weft.math.sqrt(z)``."""
-        large = sqrt(0.5 * self.norm() + 0.5 * abs(self.re))
-        small = (large == 0).select(large, abs(self.im) / (2 * large))
-        right = self.re >= 0
-        return self._of(right.select(large, small), copysign(right.select(small, large), self.im))
+        return self._of(*floating("sqrt", plane.sqrt, plane.sqrt, self.re, self.im))
 
     def __pow__(self, exponent: Any) -> Any:
         """A power: of an integer known at compile time by products, of all else by logarithms."""
         exponent = python_number(exponent)
+        if isinstance(exponent, complex) and exponent.imag == 0:
+            exponent = exponent.real
+        if isinstance(exponent, float) and exponent.is_integer():
+            exponent = int(exponent)
         if isinstance(exponent, int) and abs(exponent) <= _PRODUCTS:
             return _power(self, exponent) if exponent >= 0 else 1 / _power(self, -exponent)
         parts = self._parts(exponent)
         if parts is None:
             return NotImplemented
-        made = (self.log() * exponent).exp()
-        if not isinstance(exponent, (_Complex, complex)):  # 0 has no logarithm, and a power of it is 0 or 1
-            angle = self.phase() * parts[0]
-            size: Any = self.norm() ** parts[0]
-            made = self._of(size * cos(angle), size * sin(angle))
-        return made
+        if isinstance(exponent, (_Complex, complex)):
+            made = (self.log() * exponent).exp()
+        else:
+            made = self._of(*_turned(self.norm() ** parts[0], self.phase() * parts[0]))
+        # 0 has no logarithm: a power of it is 0 or 1, and nothing of exponents below 0
+        zero, one, unknown = (number_class(made.re.dtype, made.re.lanes)(n) for n in (0, 1, nan))
+        base, unit = (self.re == 0) & (self.im == 0), (parts[0] == 0) & (parts[1] == 0)
+        im = ((parts[0] > 0) | unit).select(zero, unknown)
+        return self._of(unit.select(one, base.select(im, made.re)), (unit | base).select(im, made.im))
 
     def __eq__(self, other: object) -> Any:
         """Whether both are one number; of lanes, whether all are."""
@@ -141,6 +145,10 @@ class _Complex:
     def __rtruediv__(self, other: Any) -> Self:
         return self._with(other, lambda a, b, c, d: _quotient(c, d, a, b))
 
+    def __rpow__(self, other: Any) -> Any:
+        parts = self._parts(other)
+        return NotImplemented if parts is None else self._of(*parts) ** self
+
     __radd__, __rmul__ = __add__, __mul__
 
     def _of(self, re: Any, im: Any) -> Any:
@@ -181,15 +189,23 @@ def _power(z: Any, exponent: int) -> Any:
     return z._of(*[number_class(z.re.dtype, z.re.lanes)(n) for n in (1, 0)]) if made is None else made
 
 
+def _turned(size: Any, angle: Any) -> tuple[Any, Any]:
+    """The parts of the number of this size and angle; without an angle even an infinity has no ``im``."""
+    sine = sin(angle)
+    return size * cos(angle), (sine == 0).select(sine * copysign(sine * 0 + 1, size), size * sine)
+
+
 def _quotient(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any]:
     """``(a + b i) / (c + d i)`` by Smith's way, which NumPy goes too: no square overflows."""
     wide = abs(c) >= abs(d)
     large, small = wide.select(c, d), wide.select(d, c)
-    ratio = (large == 0).select(0 * large, small / large)
+    ratio = small / large
     scale = large + small * ratio
-    re = wide.select(a + b * ratio, a * ratio + b) / scale
-    im = wide.select(b - a * ratio, b * ratio - a) / scale
-    return re, im
+    re = wide.select(a + b * ratio, a * ratio + b)
+    im = wide.select(b - a * ratio, b * ratio - a)
+    none = (c == 0) & (d == 0)  # where the parts are divided by 0, each with its own sign
+    scale = none.select(abs(c), scale)
+    return none.select(a, re) / scale, none.select(b, im) / scale
 
 
 @struct
@@ -220,6 +236,9 @@ class ComplexSIMD(_Complex, Generic[T, N]):
 
     def __init__(self, re: Any = 0, im: Any = 0) -> None:
         if isinstance(re, complex):
+            if im != 0:
+                message = f"{type(self).__name__} takes a complex number, or two parts"
+                refuse("conversion", message, hint=f"write {re} + {im}j, or its parts")
             re, im = re.real, re.imag
         self.re, self.im = re, im
 

@@ -159,6 +159,100 @@ def test_powers_of_zero_and_of_nothing() -> None:
     assert np.copysign(1.0, math.sqrt(left).im.value) == -1.0
 
 
+def _ends(numpy: Any) -> Any:
+    """Numbers of which parts are zeros, infinities, nan and each end of the range."""
+    info: Any = np.finfo(numpy)
+    parts = [0.0, 1.0, 2.5, 100.0, np.inf, info.max, info.tiny, info.smallest_subnormal, 1e-5]
+    reals = np.array([*parts, *[-part for part in parts], np.nan], info.dtype)
+    reals = np.append(reals, np.log(info.max) + info.dtype.type(0.3))
+    found: Any = np.zeros((reals.size, reals.size), numpy)
+    found.real, found.imag = reals, reals[:, None]
+    return found.reshape(-1)
+
+
+def same_numbers(found: Any, right: Any, tolerance: float) -> None:
+    """Whether parts are near each other, of the same kind, and zeros of the same sign."""
+    for part, other in ((found.real, right.real), (found.imag, right.imag)):
+        least = float(np.finfo(part.dtype).smallest_subnormal)
+        np.testing.assert_allclose(part, other, rtol=tolerance, atol=2 * least)
+        zero = other == 0
+        np.testing.assert_array_equal(np.signbit(part[zero]), np.signbit(other[zero]))
+
+
+def _of_c(name: str, z: Any) -> Any:
+    """What C's functions give, by NumPy in twice the precision, where that has them."""
+    wide: Any = np.dtype(np.complex128 if z.dtype == np.complex64 else np.clongdouble)
+    with np.errstate(all="ignore"):
+        return getattr(np, name)(z.astype(wide)).astype(z.dtype)
+
+
+@pytest.mark.parametrize(("kind", "numpy"), [(ComplexFloat32, np.complex64), (ComplexFloat64, np.complex128)])
+@pytest.mark.parametrize("name", ["exp", "log", "sqrt"])
+def test_ends_of_the_range_are_those_of_c(device: DeviceContext, name: str, kind: Any, numpy: Any) -> None:
+    z, of_weft = _ends(numpy), getattr(math, name)
+
+    def each(z: Pointer[Any], out: Pointer[Any], n: Int) -> None:
+        i = global_idx.x
+        if i < n:
+            out[i] = of_weft(z[i])
+
+    each.__annotations__ |= dict.fromkeys(("z", "out"), cast("Any", Pointer)[kind])
+    given, out = (device.enqueue_create_buffer(kind, z.size) for _ in range(2))
+    device.enqueue_copy(dst=given, src=z)
+    device.enqueue_function(kernel(each), given, out, z.size, grid_dim=(z.size + 31) // 32, block_dim=32)
+    found = np.empty_like(z)
+    device.enqueue_copy(dst=found, src=out)
+    device.synchronize()
+    right, tolerance = _of_c(name, z), 4 * float(np.finfo(numpy).eps)
+    known = (z.real != -np.inf) | np.isfinite(z.imag) | (name != "exp")  # else zeros of any sign
+    assert (found[~known] == 0).all()
+    same_numbers(found[known], right[known], tolerance)
+    host = [of_weft(kind(complex(number))) for number in z]
+    numbers = np.array([complex(float(x.re), float(x.im)) for x in host], numpy)
+    same_numbers(numbers[known], right[known], tolerance)
+
+
+def test_logarithms_near_the_circle_keep_their_digits() -> None:
+    angles: Any = np.linspace(0.1, 1.5, 50)
+    near: Any = (np.cos(angles) + 1j * np.sin(angles)).astype(np.complex64)
+    near[0] = 1 + 1e-5j
+    found = np.array([cast("Any", ComplexFloat32(complex(z))).log().re.value for z in near])
+    right = np.log(near.astype(np.complex128)).real  # the squares are exact there
+    np.testing.assert_allclose(found, right, rtol=1e-4)
+
+
+def test_powers_by_numbers_of_python_and_numpy() -> None:
+    z: Any = ComplexFloat64(-3, 0.0)
+    assert z**2.0 == z ** (2 + 0j) == z * z == 9
+    assert abs((z**0.5).im.value - 3**0.5) < 1e-15
+    zero: Any = ComplexFloat32(0)
+    given: Any = (0j, 0.5, 1 + 1j, 2j - 1)
+    for exponent in given:
+        with np.errstate(all="ignore"):
+            right: Any = np.power(np.complex64(0), np.complex64(exponent))
+        found = zero ** ComplexFloat32(complex(exponent))
+        np.testing.assert_array_equal([found.re.value, found.im.value], [right.real, right.imag])
+    large, power = cast("Any", ComplexFloat32(3e38)), cast("Any", ComplexFloat64(1, 1))
+    assert large**1.5 == np.inf
+    assert (large * 2) ** ComplexFloat32(0) == 1
+    assert abs((2**power).re.value - (2 ** (1 + 1j)).real) < 1e-15
+    assert ComplexFloat32.from_polar(np.inf, 0.0) == ComplexFloat32(np.inf, 0)
+
+
+@pytest.mark.parametrize("divisor", [0.0, -0.0, complex(0.0, -0.0), complex(-0.0, -0.0)])
+@pytest.mark.parametrize("z", [1, -1j, 2 - 3j, 0, complex(np.inf, 1)])
+def test_a_quotient_by_zero_is_numpys(z: complex, divisor: complex) -> None:
+    with np.errstate(all="ignore"):
+        right: Any = np.complex128(z) / np.complex128(divisor)
+    found: Any = ComplexFloat64(complex(z)) / ComplexFloat64(complex(divisor))
+    np.testing.assert_array_equal([found.re.value, found.im.value], [right.real, right.imag])
+
+
+def test_a_complex_number_beside_a_part_is_refused() -> None:
+    with pytest.raises(CompileError, match="takes a complex number, or two parts"):
+        ComplexFloat32(1j, 1)
+
+
 @func
 def sine(x: Float32) -> Any:
     z: Any = ComplexFloat32(x)

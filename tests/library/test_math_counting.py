@@ -9,7 +9,20 @@ import numpy as np
 import pytest
 
 import weft.math as wm
-from weft import BFloat16, CompileError, Float16, Float32, Float64, Int, Int32, Pointer, UInt64, func, kernel
+from weft import (
+    BFloat16,
+    CompileError,
+    Float16,
+    Float32,
+    Float64,
+    Int,
+    Int8,
+    Int32,
+    Pointer,
+    UInt64,
+    func,
+    kernel,
+)
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
@@ -138,3 +151,18 @@ def test_what_is_refused() -> None:
         summed(1.0)
     with pytest.raises(CompileError, match="factorial takes integers of one lane, not Float64"):
         of_floats(1.0)
+
+
+@pytest.mark.parametrize("kind", [Int8, Int])
+def test_common_divisors_of_constants_are_of_their_type(kind: Any) -> None:
+    @func
+    def run_time(a: Any, b: Any) -> Any:
+        return wm.gcd(a, b), wm.lcm(a, b)
+
+    least = int(kind.dtype.least)
+    for a, b in [(12, -18), (least, least), (least, 0), (0, 0), (7, 3)]:
+        found = wm.gcd(kind(a), kind(b)), wm.lcm(kind(a), kind(b))
+        assert [type(n) for n in found] == [kind, kind]
+        assert tuple(int(n) for n in found) == tuple(map(int, run_time(kind(a), kind(b))))
+        if a != least:
+            assert int(found[0]) == math.gcd(a, b)

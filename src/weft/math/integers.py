@@ -106,7 +106,7 @@ def gcd(a: Any, b: Any) -> Any:
     x, y = meet("gcd", a, b)
     if not x.dtype.is_integer or x.lanes != 1:
         refuse("argument-type", f"gcd takes two integers of one lane, not {type(x).__name__}")
-    return abs(_euclid(x, y))
+    return abs(type(x)(_euclid(x, y)))  # of constants, on the host, it gives Python's int
 
 
 @overload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from weft.math.exponential import power_of_two
 from weft.math.formats import format_of
@@ -34,24 +35,33 @@ def root_in_two(x: Real, low: Real) -> tuple[Real, Real]:
     return root, (fma(-root, root, x) + low) / ((root == 0.0).select(1.0, root) * 2.0)
 
 
-def hypot(x: Real, y: Real) -> Real:
-    """``sqrt(x * x + y * y)``, where the squares neither overflow nor vanish."""
+def squares_in_two(x: Real, y: Real) -> tuple[Real, Real, Any, Any]:
+    """``x * x + y * y`` in two numbers, and whether they were made smaller before by ``2**e``, or greater.
+
+    The exponent ``e`` is ``3 / 4`` of the format's bias, so that squares neither overflow nor vanish.
+    """
     f = format_of(x)
     x, y = absolute(x), absolute(y)
     a, b = maximum(x, y), minimum(x, y)
-    far, near = 2.0 ** (f.bias // 2), 2.0 ** (f.mantissa - f.bias // 2)
+    far, near = a > 2.0 ** (f.bias // 2), a < 2.0 ** (f.mantissa - f.bias // 2)
     scale = 2.0 ** (f.bias * 3 // 4)
-    one = like(a, 1.0)
-    factor = (a > far).select(1.0 / scale, (a < near).select(scale, one))
-    back = (a > far).select(scale, (a < near).select(1.0 / scale, one))
+    factor = far.select(1.0 / scale, near.select(scale, like(a, 1.0)))
     a, b = a * factor, b * factor
     square, other = a * a, b * b
     total = square + other
-    low = ((square - total) + other) + (fma(a, a, -square) + fma(b, b, -other))
+    return total, ((square - total) + other) + (fma(a, a, -square) + fma(b, b, -other)), far, near
+
+
+def hypot(x: Real, y: Real) -> Real:
+    """``sqrt(x * x + y * y)``, where the squares neither overflow nor vanish."""
+    f = format_of(x)
+    total, low, far, near = squares_in_two(x, y)
+    scale = 2.0 ** (f.bias * 3 // 4)
+    back = far.select(scale, near.select(1.0 / scale, like(x, 1.0)))
     root, rest = root_in_two(total, low)
     result = (root + rest) * back
     result = ((x == x) & (y == y)).select(result, x + y)
-    return ((x == math.inf) | (y == math.inf)).select(math.inf, result)
+    return ((absolute(x) == math.inf) | (absolute(y) == math.inf)).select(math.inf, result)
 
 
 def cbrt(x: Real) -> Real:
