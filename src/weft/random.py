@@ -93,14 +93,17 @@ def randn(seed: Int, offset: Int) -> Float32:
 
 @func
 def randint(seed: Int, offset: Int, low: Int, high: Int) -> Int:
-    """An integer from ``low`` to ``high - 1``, of at most 2**32; ``low`` where there is none.
+    """An integer from ``low`` to ``high - 1``; ``low`` where there is none.
 
     Each is as likely up to a part of ``(high - low) / 2**64``, as 64 bits are scaled and none is rejected.
     """
     bits = philox4x32(seed, offset, 0)
-    count = UInt64(max(high - low, 0))
-    upper, lower = UInt64(bits[0]) * count, UInt64(bits[1]) * count
-    return low + Int((upper + (lower >> 32)) >> 32)
+    count = UInt64(high) - UInt64(low) if low < high else UInt64(0)
+    # the upper 64 of 128 bits: of the bits' halves times those of the count
+    (below, above), upper, lower = _halves(count), UInt64(bits[0]), UInt64(bits[1])
+    first = upper * below + (lower * below >> 32)
+    second = lower * above + UInt64(first.cast(UInt32))
+    return Int(UInt64(low) + upper * above + (first >> 32) + (second >> 32))
 
 
 def _normal(bits: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,24 @@ from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
-from weft.linalg import mat22, quat, vec2, vec3, vec3i
+from weft.linalg import (
+    determinant,
+    diag,
+    inverse,
+    length,
+    mat22,
+    mat44h,
+    norm,
+    normalize,
+    quat,
+    quatd,
+    slerp,
+    vec2,
+    vec3,
+    vec3d,
+    vec3h,
+    vec3i,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
 V, W, X = np.array([-1.5, 2.5, 0.25], np.float32), np.array([1, 2, 3], np.float32), np.float32(2)
@@ -161,3 +179,52 @@ def test_refused(line: str, tmp_path: Path) -> None:
     with pytest.raises(CompileError, match=REFUSED[line][0]) as found:
         compile_info(made, target="cpu", emission_kind="ir")
     assert re.search(REFUSED[line][1], str(found.value))
+
+
+def test_a_diagonal_has_zeros_beside_it() -> None:
+    m = diag(vec2(np.inf, -1))
+    found = np.array([float(part) for part in m]).reshape(2, 2)
+    np.testing.assert_array_equal(found, np.diag([np.inf, -1.0]))
+    assert not np.signbit(found[:, 0]).any()
+
+
+def test_short_floats_are_measured_in_float32() -> None:
+    @func
+    def measured(v: vec3h, m: mat44h) -> Any:
+        return length(v), normalize(v), norm(m), determinant(m), inverse(m)
+
+    v, scale = np.array([300, -400, 120], np.float16), np.float16(32)
+    m = np.eye(4, dtype=np.float16) * scale
+    m[3] = [1, 2, 3, 0.5]
+    on_host = vec3h(*v), mat44h(*m.ravel())
+    for found in (
+        measured(*on_host),
+        (
+            length(on_host[0]),
+            normalize(on_host[0]),
+            norm(on_host[1]),
+            determinant(on_host[1]),
+            inverse(on_host[1]),
+        ),
+    ):
+        size, unit, of_matrix, determined, back = found
+        wide, matrix = v.astype(float), m.astype(float)
+        assert float(size) == np.float16(np.linalg.norm(wide))
+        np.testing.assert_allclose([float(x) for x in unit], wide / np.linalg.norm(wide), rtol=1e-3)
+        assert float(of_matrix) == np.float16(np.linalg.norm(matrix))
+        assert float(determined) == np.float16(np.linalg.det(matrix))
+        np.testing.assert_allclose(
+            np.array([float(x) for x in back]).reshape(4, 4), np.linalg.inv(matrix), rtol=1e-3, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize(("kind", "axis", "tolerance"), [(quat, vec3, 3e-7), (quatd, vec3d, 1e-15)])
+def test_the_way_between_turns_is_that_of_their_angles(kind: Any, axis: Any, tolerance: float) -> None:
+    for apart in (0.0, 1e-9, 1e-3, 0.05, 0.0632, 0.064, 1.0, 3.0):
+        a, b = (kind.from_axis_angle(axis(0, 0, 1), angle) for angle in (0.3, 0.3 + apart))
+        start, end = (2 * np.arctan2(float(turn.z), float(turn.w)) for turn in (a, b))
+        for t in (0.0, 0.3, 0.5, 1.0):
+            found, angle = slerp(a, b, t), (start + (end - start) * t) / 2
+            np.testing.assert_allclose(
+                [float(part) for part in found], [0, 0, np.sin(angle), np.cos(angle)], rtol=0, atol=tolerance
+            )

@@ -99,3 +99,32 @@ def test_from_python() -> None:
     assert [randint(5, n, 3, 3) for n in range(3)] == [3, 3, 3]
     assert [randint(5, n, 3, -7) for n in range(3)] == [3, 3, 3]
     assert {randint(5, n, 0, 2) for n in range(20)} == {0, 1}
+
+
+RANGES = [
+    *[(0, 2**63 - 1), (-(2**63), 2**63 - 1), (-(2**63), 0), (0, 2**32), (-5, 2**32 + 1), (-(2**62), 2**62)],
+    *[(-(2**63), -(2**63) + 1), (2**63 - 2, 2**63 - 1), (733, -(2**63)), (0, 10**15), (1, 0), (-1, 1)],
+]
+
+
+@kernel
+def integers(low: Pointer[Int], high: Pointer[Int], out: Pointer[Int], n: Int):
+    i = global_idx.x
+    if i < n:
+        out[i] = randint(11, i, low[i], high[i])
+
+
+def test_integers_of_all_ranges(device: DeviceContext) -> None:
+    """Of 64 random bits, scaled by exact integers."""
+    pairs = [RANGES[i % len(RANGES)] for i in range(240)]
+    right = [
+        low + ((bits[0] << 32 | bits[1]) * max(high - low, 0) >> 64)
+        for (low, high), bits in zip(pairs, (by_python(11, i) for i in range(240)), strict=True)
+    ]
+    low, high, out = (device.enqueue_create_buffer(Int, 240) for _ in range(3))
+    device.enqueue_copy(dst=low, src=np.array([pair[0] for pair in pairs]))
+    device.enqueue_copy(dst=high, src=np.array([pair[1] for pair in pairs]))
+    device.enqueue_function(integers, low, high, out, 240, grid_dim=4, block_dim=64)
+    with out.map_to_host() as host:
+        assert [int(n) for n in host] == right
+    assert [int(randint(11, i, *pair)) for i, pair in enumerate(pairs[:24])] == right[:24]

@@ -10,7 +10,18 @@ from weft.diagnostics import INDEX, LEFT, OBJECT, RIGHT, STORED, a_, refuse
 from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
-from weft.linalg.parts import Parts, Unsaid, arguments, counted, made, numbers, picked, replaced, summed
+from weft.linalg.parts import (
+    Parts,
+    Unsaid,
+    arguments,
+    counted,
+    made,
+    numbers,
+    picked,
+    replaced,
+    summed,
+    widened,
+)
 from weft.linalg.vectors import SUFFIXES, Vector
 
 T = TypeVar("T", bound=Number)
@@ -239,8 +250,8 @@ def trace(m: Matrix[T, R, R]) -> T:
 
 def diag(v: Vector[T, Any]) -> Any:
     """The square matrix with a vector's numbers from corner to corner."""
-    size = len(v)
-    parts = [v[i] if i == j else v[i] * 0 for i in range(size) for j in range(size)]
+    size, zero = len(v), type(v).element(0)  # which an infinity's product with 0 is not
+    parts = [v[i] if i == j else zero for i in range(size) for j in range(size)]
     return cast("Any", Matrix)[type(v).element, size, size].of(parts)
 
 
@@ -263,25 +274,32 @@ def _minors(m: Matrix[Any, Any, Any]) -> Any:
 
 
 def determinant(m: Matrix[T, R, R]) -> T:
-    """The determinant, of up to 4 rows.
+    """The determinant, of up to 4 rows; of 16-bit floats computed in Float32.
 
     >>> from weft.linalg import mat22
     >>> determinant(mat22(1, 2, 3, 4))
     Float32(-2.0)
     """
     each = tuple(range(_square("determinant", m)))
-    return _minors(m)(each, each)
+    return widened(lambda wide: _minors(wide)(each, each), m)
 
 
 def inverse(m: Matrix[T, R, R]) -> Matrix[T, R, R]:
     """The inverse, of up to 4 rows, by its cofactors; of a singular matrix, infinities and nan.
 
+    So it is where the determinant leaves the type's range: scale matrices of very large or small numbers.
+    Those of 16-bit floats are computed in Float32.
+
     >>> from weft.linalg import mat22
     >>> inverse(mat22(4, 2, 2, 2))
     mat22(0.5, -0.5, -0.5, 1.0)
     """
-    size = _square("inverse", m)
-    each, minor = tuple(range(size)), _minors(m)
+    each = tuple(range(_square("inverse", m)))
+    return widened(lambda wide: _inverse(wide, each), m)
+
+
+def _inverse(m: Matrix[Any, Any, Any], each: tuple[int, ...]) -> Any:
+    minor = _minors(m)
     whole = minor(each, each)
     parts: list[Any] = []
     for i in each:

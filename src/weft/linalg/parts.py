@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVa
 
 from weft.diagnostics import INDEX, LEFT, RIGHT, VALUE, a_, refuse
 from weft.diagnostics.unfit import tell_of_methods
-from weft.dtype import DTypeLike, as_dtype
+from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import struct
 from weft.lang.bracketed import Bracketed
 from weft.lang.hints import kind_of, refuse_quotient
@@ -297,8 +297,18 @@ def counted(index: Any, count: int) -> Any:
 
 
 def norm(x: Parts) -> Any:
-    """The root of the sum of the squares: of a vector or a quaternion its length, of a matrix Frobenius's."""
-    return sqrt(summed([part * part for part in x]))
+    """The root of the sum of the squares: of a vector or a quaternion its length, of a matrix Frobenius's.
+
+    Of 16-bit floats it is computed in Float32, as the squares of 300 leave the range of Float16.
+    """
+    return widened(lambda wide: sqrt(summed([part * part for part in wide])), x)
+
+
+def widened(function: Callable[[Any], Any], x: Any) -> Any:
+    """A function of vectors or matrices, of those of 16-bit floats in Float32, rounded at the end."""
+    kind: DType = cast("type[Parts]", type(x)).element.dtype
+    narrow = kind.is_float and kind.bits < 32
+    return function(x.cast(DType.float32)).cast(kind) if narrow else function(x)
 
 
 def summed(terms: Sequence[Any]) -> Any:

@@ -8,9 +8,9 @@ from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
 from weft.linalg.matrices import Matrix
-from weft.linalg.parts import Parts, arguments, made, numbers, picked
+from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked
 from weft.linalg.vectors import SUFFIXES, Vector, cross, dot, normalize
-from weft.math import acos, cos, sin
+from weft.math import asin, cos, sin
 
 T = TypeVar("T", bound=Number)
 
@@ -119,16 +119,15 @@ tell_of_methods(Quaternion)
 def slerp(a: Quaternion[T], b: Quaternion[T], t: NumberLike) -> Quaternion[T]:
     """The turn between two, of norm 1, on the shorter way: ``a`` at ``t`` = 0, ``b`` at 1.
 
-    Where they nearly agree it goes straight, as the arc is no longer to be told from that.
+    The angle is that of the chord, which small ones are told by, as they are not by their cosine.
     """
     p, q = cast("Any", a), cast("Any", b)
-    cosine = dot(p, q)
-    q = q.of([(cosine < 0).select(-part, part) for part in q])
-    cosine = abs(cosine)
-    near = cosine > 0.9995
-    angle = acos(near.select(cosine * 0, cosine))
+    away = dot(p, q) < 0
+    q = q.of([away.select(-part, part) for part in q])
+    angle = 2 * asin(norm(p - q) / 2)
     scale = sin(angle)
+    same = scale == 0
     t = type(a).element(t) if not isinstance(t, Number) else t
-    from_a = near.select(1 - t, sin((1 - t) * angle) / scale)
-    from_b = near.select(t, sin(t * angle) / scale)
+    from_a = same.select(1 - t, sin((1 - t) * angle) / scale)
+    from_b = same.select(t, sin(t * angle) / scale)
     return normalize(from_a * p + from_b * q)
