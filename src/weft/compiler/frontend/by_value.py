@@ -12,7 +12,7 @@ import builtins
 import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, MethodType
 from typing import Any, cast
 
 from weft.compiler.frontend.hostcalls import Names, found
@@ -22,13 +22,13 @@ from weft.diagnostics import VALUE, refuse
 from weft.lang.as_python import check_classes, stands_for
 
 _NAMES = ("isinstance", "issubclass", "min", "max", "any", "all", "sum", "round")
-_MEANT: dict[Any, Callable[[Any], Any]] = {
-    operator.is_: lambda b: functools.partial(_is, b, False),
-    operator.is_not: lambda b: functools.partial(_is, b, True),
-    operator.contains: lambda b: functools.partial(_contains, b),
+_MEANT: dict[Any, Callable[[Any], Any]] = {  # as methods, since attributes of classes do not bind these again
+    operator.is_: lambda b: MethodType(_is, b),
+    operator.is_not: lambda b: MethodType(_is_not, b),
+    operator.contains: lambda b: MethodType(_contains, b),
     operator.not_: lambda b: b.not_,
     operator.truth: lambda b: b.truth,
-    id: lambda b: functools.partial(_id, b),
+    id: lambda b: MethodType(_id, b),
     print: lambda b: b.py_print,
     **{getattr(builtins, name): operator.methodcaller("asked", name) for name in _NAMES},
 }
@@ -42,8 +42,12 @@ _MOST = 64
 """Items of what is looked into."""
 
 
-def _is(b: Any, negated: bool, first: object, second: object) -> Any:
-    return b.is_(first, second, negated)
+def _is(b: Any, first: object, second: object) -> Any:
+    return b.is_(first, second, False)
+
+
+def _is_not(b: Any, first: object, second: object) -> Any:
+    return b.is_(first, second, True)
 
 
 def _contains(b: Any, items: object, value: object) -> Any:
