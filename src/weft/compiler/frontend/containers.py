@@ -326,7 +326,7 @@ def kind_of(held: Any) -> str:
         return held.kind
     if _is_array(held):
         return "NumPy array"
-    values = held.values() if isinstance(held, dict) else ()  # which Python 3.13 has in the object itself
+    values: Any = held.values() if type(held) is dict else ()  # which Python 3.13 has in the object itself
     owner = next((v for v in gc.get_referrers(held, *values) if getattr(v, "__dict__", None) is held), held)
     return type(owner).__name__
 
