@@ -488,12 +488,17 @@ class _Lending(Buffer[T]):
             self._key = own.keys[self.dtype]
         return True
 
+    @property
+    def _root(self) -> _Lending[T]:
+        """What knows who uses the memory."""
+        return self if self._whole is None else self._whole
+
     def lend_to_peer(self, context: BaseContext) -> None:
         self._pass_to(context)
         context.keep(self)
 
     def _pass_to(self, context: BaseContext) -> None:
-        whole = self._whole or self
+        whole = self._root
         if whole._user is not context:
             whole.wait()
             whole._user = context
@@ -501,12 +506,12 @@ class _Lending(Buffer[T]):
 
     def sub_buffer(self, offset: int, size: int) -> Self:
         part = super().sub_buffer(offset, size)
-        part.foreign, part._whole = self.foreign, self._whole or self
+        part.foreign, part._whole = self.foreign, self._root
         return part
 
     @property
     def user(self) -> BaseContext:
-        return (self._whole or self)._user or self.context
+        return self._root._user or self.context
 
     def hand_over(self, handle: int) -> None:
         """Have another library's stream wait for the context that used the memory last."""
@@ -519,7 +524,7 @@ class _Lending(Buffer[T]):
 
     def wait(self) -> None:
         """Wait for the context that used the memory last."""
-        user = (self._whole or self)._user
+        user = self._root._user
         if user is not None and not user.closed:
             user.synchronize()
 

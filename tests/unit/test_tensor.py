@@ -270,3 +270,13 @@ def test_bits_of_bfloat16_are_not_compared_with_numbers():
         with pytest.raises(LaunchError, match="not compared as a whole"):
             assert held == np.array([1.0, 2.0], np.float32)
     assert (host[:] == np.array([1.0, 3.0], np.float32)).tolist() == [True, False]
+
+
+def test_parts_of_a_tensor_are_lent_as_it_is():
+    ctx = DeviceContext(api="cpu")
+    tensor = Tensor(Float32, 8, cpu())
+    tensor.fill(1.0)
+    part: Any = tensor.storage.sub_buffer(2, 4)
+    part = part.sub_buffer(1, 2)
+    ctx.enqueue_function(double, part.tensor(Layout.row_major(1, 2)), grid_dim=1, block_dim=(2, 1))
+    assert tensor.numpy().tolist() == [1, 1, 1, 2, 2, 1, 1, 1]

@@ -24,7 +24,8 @@ class HostBuffer(Buffer[T]):
 
     It behaves like a one-dimensional array: index, slice, assign (``host[:] = range(20)``),
     iterate, print. ``np.asarray(host)`` is the same memory; the view stays valid after
-    ``close``. An element reads as a NumPy scalar of its type, so it keeps its precision.
+    ``close``. An element reads as a NumPy scalar of its type, so it keeps its precision. What is compared
+    are elements, ``host.numpy() == x``; a buffer as a whole is not, and is no condition.
 
     The elements of a struct are NumPy's records: ``host[i]["x"]``, ``host.numpy()["x"]``.
     NumPy has no bfloat16 and no floats of 8 bits. Such an element reads as a Python float, a slice as a
