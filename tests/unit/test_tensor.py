@@ -261,6 +261,9 @@ def test_what_the_host_holds_is_a_key_by_what_it_is_and_not_by_what_it_has():
     places = {one: n for n, one in enumerate(held)}
     assert [places[one] for one in held] == list(range(len(held)))
     assert held[0] in held, "which Python asks by identity first"
+    tensors: list[Any] = [one for one in held if type(one) is Tensor]
+    weakly = weakref.WeakKeyDictionary({one: n for n, one in enumerate(tensors)})
+    assert [weakly[one] for one in tensors] == [0, 1]
 
 
 def test_bits_of_bfloat16_are_not_compared_with_numbers():

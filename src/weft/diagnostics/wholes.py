@@ -30,6 +30,12 @@ def not_as_wholes(cls: type[Any], elements: Callable[[Any], str]) -> None:
             f"{elements(self)} and compare that; `is` asks whether two are one object",
         )
 
+    def equal(self: Any, other: object) -> Any:  # of itself as weak references ask, which are keys
+        return True if self is other and not elaborating.now else compared(self, other)
+
+    def unequal(self: Any, other: object) -> Any:
+        return False if self is other and not elaborating.now else compared(self, other)
+
     def as_condition(self: Any) -> NoReturn:
         _refuse(
             "condition",
@@ -37,9 +43,9 @@ def not_as_wholes(cls: type[Any], elements: Callable[[Any], str]) -> None:
             f"{elements(self)} and of that any() or all(); `is not None` asks whether there is one",
         )
 
-    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(cls, f"__{name}__", compared)
-    setattr(cls, "__bool__", as_condition)  # noqa: B010  (of any class)
+    orders = dict.fromkeys(("lt", "le", "gt", "ge"), compared)
+    for name, what in {**orders, "eq": equal, "ne": unequal, "bool": as_condition}.items():
+        setattr(cls, f"__{name}__", what)
 
 
 def _refuse(code: str, message: str, hint: str) -> NoReturn:

@@ -326,9 +326,13 @@ def kind_of(held: Any) -> str:
         return held.kind
     if _is_array(held):
         return "NumPy array"
-    values: Any = held.values() if type(held) is dict else ()  # which Python 3.13 has in the object itself
-    owner = next((v for v in gc.get_referrers(held, *values) if getattr(v, "__dict__", None) is held), held)
-    return type(owner).__name__
+    inner = (
+        cast("dict[Any, Any]", held).values() if type(held) is dict else ()
+    )  # Python 3.13's object has these
+    for owner in gc.get_referrers(held, *inner):
+        if getattr(owner, "__dict__", None) is held:
+            return type(owner).__name__
+    return cast("type[Any]", type(held)).__name__
 
 
 def stays(name: str, value: Any) -> None:
