@@ -326,13 +326,12 @@ def kind_of(held: Any) -> str:
         return held.kind
     if _is_array(held):
         return "NumPy array"
-    inner = (
-        cast("dict[Any, Any]", held).values() if type(held) is dict else ()
-    )  # Python 3.13's object has these
+    kind = cast("type[Any]", type(held))
+    inner = held.values() if kind is dict else ()  # which objects of Python 3.13 have themselves
     for owner in gc.get_referrers(held, *inner):
         if getattr(owner, "__dict__", None) is held:
             return type(owner).__name__
-    return cast("type[Any]", type(held)).__name__
+    return kind.__name__
 
 
 def stays(name: str, value: Any) -> None:
