@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, cast
 
-from weft.diagnostics import refuse
+from weft.diagnostics import a_, refuse
 from weft.diagnostics.modules import present
 from weft.lang.hints import kind_of, number_hint
 from weft.lang.intrinsics import current_target, llvm_intrinsic
 from weft.lang.number import Number, NumberLike
+from weft.lang.promote import fits
+from weft.lang.python_number import python_number
 from weft.lang.scalars import Bool, UInt32, UInt64
 
 __all__ = [
@@ -53,7 +55,7 @@ def pop_count(x: T) -> T:
     Raises:
         CompileError: it is no integer, or a negative int of Python.
     """
-    n: Any = x
+    n: Any = python_number(x)
     if _is_int(n):
         _check("pop_count", n >= 0, n)
         return n.bit_count()
@@ -71,7 +73,7 @@ def count_trailing_zeros(x: T) -> T:
     Raises:
         CompileError: it is no integer, or Python's 0.
     """
-    n: Any = x
+    n: Any = python_number(x)
     if _is_int(n):
         _check("count_trailing_zeros", n != 0, n)
         return (n & -n).bit_length() - 1
@@ -80,7 +82,7 @@ def count_trailing_zeros(x: T) -> T:
 
 def bit_width(x: T) -> T:
     """How many bits the magnitude needs, as Python's ``int.bit_length``: 0 for 0, 4 for 8 and for -8."""
-    number: Any = x
+    number: Any = python_number(x)
     if _is_int(number):
         return number.bit_length()
     number = _integer("bit_width", x)
@@ -104,6 +106,7 @@ def log2_ceil(x: T) -> T:
 
 def is_power_of_two(x: Any) -> Any:
     """Whether exactly one bit is 1 and the number is positive."""
+    x = python_number(x)
     x = x if _is_int(x) else _integer("is_power_of_two", x)
     power = (x & (x - 1)) == 0
     return x > 0 and power if _is_int(x) else power & (x > 0)
@@ -114,7 +117,7 @@ def next_power_of_two(x: T) -> T:
 
     The result wraps where the type does not hold it.
     """
-    number: Any = x
+    number: Any = python_number(x)
     if _is_int(number):
         return cast("T", 1 << max(0, number - 1).bit_length())
     number = _integer("next_power_of_two", x)
@@ -124,7 +127,7 @@ def next_power_of_two(x: T) -> T:
 
 def prev_power_of_two(x: T) -> T:
     """The greatest power of two that is not greater than ``x``; 0 for what is less than 1."""
-    number: Any = x
+    number: Any = python_number(x)
     if _is_int(number):
         return cast("T", 1 << (number.bit_length() - 1) if number > 0 else 0)
     number = _integer("prev_power_of_two", x)
@@ -145,22 +148,22 @@ def bit_reverse(x: N) -> N:
 
 def rotate_bits_left(x: N, count: NumberLike) -> N:
     """The bits moved up by ``count``, modulo the width; what leaves at the top comes in at the bottom."""
-    return _call("rotate_bits_left", "fshl", x, x, count)
+    return _moved("rotate_bits_left", "fshl", x, x, count)
 
 
 def rotate_bits_right(x: N, count: NumberLike) -> N:
     """The bits moved down by ``count``, modulo the width; what leaves at the bottom comes in at the top."""
-    return _call("rotate_bits_right", "fshr", x, x, count)
+    return _moved("rotate_bits_right", "fshr", x, x, count)
 
 
 def funnel_shift_left(high: N | int, low: N, count: NumberLike) -> N:
     """The upper half of ``high`` and ``low``, put together and moved up by ``count`` modulo the width."""
-    return _call("funnel_shift_left", "fshl", *_typed(high, low), count)
+    return _moved("funnel_shift_left", "fshl", high, low, count)
 
 
 def funnel_shift_right(high: N | int, low: N, count: NumberLike) -> N:
     """The lower half of ``high`` and ``low``, put together and moved down by ``count`` modulo the width."""
-    return _call("funnel_shift_right", "fshr", *_typed(high, low), count)
+    return _moved("funnel_shift_right", "fshr", high, low, count)
 
 
 def byte_permute(low: UInt32, high: UInt32, selector: UInt32 | int) -> UInt32:
@@ -178,7 +181,8 @@ def byte_permute(low: UInt32, high: UInt32, selector: UInt32 | int) -> UInt32:
         >>> hex(mixed(0x33221100, 0x77665544))
         '0x77661100'
     """
-    low, high, selector = (UInt32(part) for part in (low, high, selector))
+    low, high = (_word("byte_permute", part) for part in (low, high))
+    selector = UInt32(_whole("byte_permute", selector))  # whose upper bits say nothing
     if current_target().has_intrinsic("llvm.nvvm.prmt"):
         # a fourth bit would repeat the byte's sign
         return llvm_intrinsic("llvm.nvvm.prmt", UInt32, low, high, selector & 0x7777, effects="none")
@@ -194,9 +198,38 @@ def _class(number: Number) -> Any:
     return type(number)
 
 
-def _typed(high: Any, low: Any) -> tuple[Any, Any]:
-    """Two halves, of which one may be a literal, which is of the other's type."""
-    return (type(low)(high), low) if _is_int(high) and isinstance(low, Number) else (high, low)
+def _moved(name: str, intrinsic: str, high: Any, low: Any, count: Any) -> Any:
+    """Two halves of one type, of which one may be a literal, moved by any integer."""
+    count, halves = _whole(name, count), [python_number(half) for half in (high, low)]
+    known = [half for half in halves if isinstance(half, Number)]
+    for n, half in enumerate(halves):
+        if _is_int(half) and known:
+            fits(half, _class(known[0]))
+            halves[n] = _class(known[0])(half)
+    high, low = (_integer(name, half) for half in halves)
+    if high.dtype is not low.dtype:
+        message = f"{name} takes halves of one type, not {type(high).__name__} and {type(low).__name__}"
+        refuse("mixed-types", message, hint=f"convert one of them: {type(high).__name__}(x)")
+    return _call(name, intrinsic, high, low, count)
+
+
+def _whole(name: str, count: Any) -> Any:
+    """An integer of any type, of run time or Python's."""
+    number = python_number(count)
+    return number if _is_int(number) else _integer(name, number)
+
+
+def _word(name: str, part: Any) -> Any:
+    """An integer of at most 32 bits as their bits."""
+    number = _whole(name, part)
+    if _is_int(number):
+        fits(number, UInt32)
+    elif number.dtype.bits > 32:
+        message = f"{name} takes integers of 32 bits, not {a_(type(number).__name__)}"
+        refuse(
+            "argument-type", message, hint="write UInt32(x) for its lower half, UInt32(x >> 32) for the upper"
+        )
+    return UInt32(number)
 
 
 def _is_int(x: object) -> bool:
@@ -207,7 +240,11 @@ def _integer(name: str, x: Any) -> Any:
     number: Any = x
     if isinstance(x, Number) and x.dtype.is_integer:
         return number
-    hint = f"a Python int has no width: write {name}(Int32(x)), say" if _is_int(x) else number_hint(x)
+    hint = number_hint(x) or "give an integer, as Int32(x)"
+    if _is_int(x):
+        hint = f"a Python int has no width: write {name}(Int32(x)), say"
+    elif isinstance(x, Number) and x.dtype.is_float:
+        hint = f"write x.bitcast(DType.int{x.dtype.bits}) for its bits, or convert it, as Int(x)"
     refuse("argument-type", f"{name} takes integers, not {kind_of(x)}", hint=hint)
 
 

@@ -92,7 +92,7 @@ def inf(kind: type[K] | DType) -> K:
         CompileError: it is no type of floats, or has no infinity.
     """
     if not _has_infinity(_format("inf", kind, float_only=True)):
-        shown = getattr(kind, "__name__", kind)
+        shown = kind.__name__ if isinstance(kind, type) else f"DType.{kind}"
         refuse("argument-type", f"{shown} has no infinity", hint=f"write max_finite({shown})")
     return _number(kind, math.inf)
 

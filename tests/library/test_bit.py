@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from weft import SIMD, CompileError, Int, Int32, Pointer, UInt8, UInt32, bit, func, kernel
+from weft import SIMD, CompileError, Float32, Int, Int32, Pointer, UInt8, UInt32, bit, func, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
@@ -145,3 +146,54 @@ def _beside_a_literal(x: UInt8) -> tuple[UInt8, UInt8]:
 def test_a_literal_half_is_of_the_type_of_the_other() -> None:
     both = 5 << 8 | 0xE1
     assert _beside_a_literal(0xE1) == ((both << 3 >> 8) & 255, (both >> 3) & 255)
+
+
+def test_ints_of_numpy_are_those_of_python() -> None:
+    n: Any = np.int64(40)
+    assert (bit.pop_count(n), bit.count_trailing_zeros(n), bit.bit_width(n)) == (2, 3, 6)
+    assert (bit.next_power_of_two(n), bit.prev_power_of_two(n), bit.is_power_of_two(n)) == (64, 32, False)
+    assert (bit.log2_floor(n), bit.log2_ceil(n)) == (5, 6)
+
+
+to_bits: Any = bit
+REFUSED: list[tuple[Callable[[Any, Any, Any], Any], list[str]]] = [
+    (
+        lambda x, y, z: to_bits.rotate_bits_left(x, y),
+        ["rotate_bits_left takes integers, not a Float32", "write x.bitcast(DType.int32) for its bits"],
+    ),
+    (lambda x, y, z: to_bits.funnel_shift_right(x, x, 2.5), ["takes integers, not a float"]),
+    (
+        lambda x, y, z: to_bits.funnel_shift_left(x, z, 3),
+        ["funnel_shift_left takes halves of one type, not UInt32 and Int", "convert one of them: UInt32(x)"],
+    ),
+    (lambda x, y, z: to_bits.funnel_shift_left(2**40, x, 3), ["1099511627776 does not fit UInt32"]),
+    (
+        lambda x, y, z: to_bits.byte_permute(x, z, 0x3210),
+        [
+            "byte_permute takes integers of 32 bits, not an Int",
+            "UInt32(x) for its lower half, UInt32(x >> 32)",
+        ],
+    ),
+    (lambda x, y, z: to_bits.byte_permute(y, x, 0), ["takes integers, not a Float32"]),
+    (lambda x, y, z: to_bits.byte_permute(x, 2**32, 0), ["does not fit UInt32"]),
+]
+
+
+@pytest.mark.parametrize(("compute", "told"), REFUSED)
+def test_what_would_be_cut_is_refused(compute: Any, told: list[str]) -> None:
+    @func
+    def computed(x: UInt32, y: Float32, z: Int) -> Any:
+        return compute(x, y, z)
+
+    with pytest.raises(CompileError) as caught:
+        computed(1, 1.5, 2)
+    assert all(text in str(caught.value) for text in told)
+
+
+def test_counts_of_other_types() -> None:
+    @func
+    def moved(x: UInt8, n: Int) -> Any:
+        selected = bit.byte_permute(UInt32(x), UInt32(5), cast("Any", n))
+        return bit.rotate_bits_left(x, n), bit.rotate_bits_right(x, 2**70 + 3), selected
+
+    assert moved(0b10010000, 1001) == (0b00100001, 0b00010010, 0x90 << 24)

@@ -166,3 +166,33 @@ def test_common_divisors_of_constants_are_of_their_type(kind: Any) -> None:
         assert tuple(int(n) for n in found) == tuple(map(int, run_time(kind(a), kind(b))))
         if a != least:
             assert int(found[0]) == math.gcd(a, b)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "gamma", "lgamma", "exp", "cbrt"])
+@pytest.mark.parametrize("kind", [Float32, Float64, Float16])
+def test_constants_of_lanes_are_computed_on_the_host(name: str, kind: Any) -> None:
+    """Lane by lane as one number is, at angles of each way to reduce them too."""
+    numbers = (0.5, -3.0, 1e4 if kind is Float16 else 1e30, math.inf)
+    function: Any = getattr(wm, name)
+    found = function(kind.simd(*numbers))
+    np.testing.assert_array_equal(
+        [float(lane) for lane in found.value], [float(function(kind(x))) for x in numbers]
+    )
+
+
+def test_numpys_numbers_are_those_of_python() -> None:
+    half: Any = np.float32(1.5)
+    assert [getattr(wm, name)(half) for name in ("trunc", "floor", "round", "sqrt")] == [1, 1, 2, 1.5**0.5]
+    assert wm.fma(half, 3, np.int32(4)) == 8.5
+    assert wm.min(np.float64(2), half, 3) == 1.5
+
+
+def test_a_power_of_two_beyond_the_range_is_infinite() -> None:
+    assert (wm.ldexp(1.0, 2000), wm.ldexp(-1.0, 2000), wm.ldexp(1.0, -2000)) == (math.inf, -math.inf, 0.0)
+
+
+def test_a_distance_of_integers_is_refused() -> None:
+    with pytest.raises(CompileError, match="dist takes floats, not UInt"):
+        wm.dist((UInt64(1),), (UInt64(2),))  # whose difference wraps around
+    with pytest.raises(CompileError, match=r"write gcd\(Int\(a\), Int\(b\)\)"):
+        wm.gcd(Int(4), 6.0)

@@ -94,6 +94,7 @@ def test_what_is_refused() -> None:
     text = refusal(numerics.inf, Float8_e4m3fn)
     assert "Float8_e4m3fn has no infinity" in text
     assert "write max_finite(Float8_e4m3fn)" in text
+    assert "write max_finite(DType.float8_e4m3fn)" in refusal(numerics.inf, DType.float8_e4m3fn)
 
 
 @pytest.mark.parametrize("name", [*FLOATS, *INTEGERS])

@@ -16,7 +16,7 @@ _LONGEST = 24
 _TYPE = "an element type"
 _SAID = {
     r"must be real number, not (\w+)": "a number",
-    r"bad operand type for abs\(\): '(\w+)'": "a number",
+    r"bad operand type for (?:abs\(\)|unary -): '(\w+)'": "a number",
     r"unsupported operand type\(s\) for .*: '(\w+)' and": "a number",
     r"could not convert string to float: (.*)": "a number",
     r"not supported between instances of '(\w+)' and": "a number",

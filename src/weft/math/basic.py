@@ -11,6 +11,7 @@ from weft.diagnostics import VALUE, refuse
 from weft.lang import Bool
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike
+from weft.lang.python_number import python_number
 from weft.math import ops, plain
 from weft.math.dispatch import by_elements, floating, is_plain, meet
 from weft.math.typing import FloatT, NumberT, PlainT, TensorT
@@ -54,6 +55,7 @@ def _extreme(name: str, x: Any, y: Any) -> Any:
     if made is not None:
         return made
     if is_plain(x, y):
+        x, y = python_number(x), python_number(y)
         return plain.minimum(x, y) if least else plain.maximum(x, y)
     a, c = meet(name, x, y)
     if a.dtype.is_float:
@@ -192,7 +194,7 @@ def fma(a: Any, b: Any, c: Any) -> Any:
         if made is not None:
             return made
         if is_plain(a, b, c):
-            return plain.fma(a, b, c)
+            return plain.fma(*map(python_number, (a, b, c)))
     a, b, c = meet("fma", a, b, c)
     if a.dtype.is_integer:
         return a * b + c

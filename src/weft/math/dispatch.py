@@ -59,7 +59,7 @@ def floating(
         if made is not None:
             return made
         if is_plain(*args):
-            return plain(*args)
+            return plain(*map(python_number, args))
     numbers = meet(name, *args)
     first: Number = numbers[0]
     cls = type(first)

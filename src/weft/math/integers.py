@@ -105,7 +105,8 @@ def gcd(a: Any, b: Any) -> Any:
         return math.gcd(a, b)
     x, y = meet("gcd", a, b)
     if not x.dtype.is_integer or x.lanes != 1:
-        refuse("argument-type", f"gcd takes two integers of one lane, not {type(x).__name__}")
+        hint = "write gcd(Int(a), Int(b))" if x.lanes == 1 else "take lane by lane"
+        refuse("argument-type", f"gcd takes two integers of one lane, not {type(x).__name__}", hint=hint)
     return abs(type(x)(_euclid(x, y)))  # of constants, on the host, it gives Python's int
 
 

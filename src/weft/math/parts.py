@@ -156,7 +156,10 @@ def ldexp(x: Any, n: Any) -> Any:
         12.0
     """
     if is_plain(x, n):
-        return math.ldexp(x, operator.index(n))
+        try:
+            return math.ldexp(x, operator.index(n))
+        except OverflowError:
+            return math.copysign(math.inf, x)
     if not isinstance(x, Number):
         refuse(
             "argument-type",

@@ -33,7 +33,7 @@ def reduce_angle(a: Real) -> tuple[Any, Real, Real]:
     ``q`` is right in its two lowest bits; ``|r|`` is at most ``pi/4``, barely more; ``low`` is below the
     last bits of ``r``. For inf and nan, ``r`` is nan.
     """
-    if isinstance(a.value, float):
+    if isinstance(a.value, (float, tuple)):  # a constant, also one of lanes
         return cast("tuple[Any, Real, Real]", _reduced.function(a))
     return _reduced(a)
 

@@ -41,6 +41,12 @@ def dist(p: Sequence[Any], q: Sequence[Any], /) -> Any:
         message = f"dist takes points of one dimension, not of {len(ps)} and {len(qs)}"
         refuse("argument-type", message, hint="give as many numbers of both")
     apart = [a - b for a, b in zip(ps, qs, strict=True)]
+    if whole := next((type(d).__name__ for d in apart if isinstance(d, Number) and not d.dtype.is_float), ""):
+        refuse(
+            "argument-type",
+            f"dist takes floats, not {whole}",
+            hint="write Float32(x) for each of both points",
+        )
     return abs(apart[0]) if len(apart) == 1 else functools.reduce(hypot, apart)
 
 
