@@ -4,35 +4,42 @@ from __future__ import annotations
 
 import re
 import runpy
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
-from weft import CompileError, Float32, Int32, Pointer, func, kernel, math
+from weft import CompileError, Float32, Int32, Pointer, UInt32, func, kernel, math
 from weft.atomic import Atomic
 from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.linalg import (
+    Matrix,
     determinant,
     diag,
+    distance,
+    dot,
     inverse,
     length,
     mat22,
     mat44h,
     norm,
     normalize,
+    outer,
     quat,
     quatd,
     slerp,
+    trace,
     vec2,
     vec3,
     vec3d,
     vec3h,
     vec3i,
+    vec3u,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
@@ -228,3 +235,47 @@ def test_the_way_between_turns_is_that_of_their_angles(kind: Any, axis: Any, tol
             np.testing.assert_allclose(
                 [float(part) for part in found], [0, 0, np.sin(angle), np.cos(angle)], rtol=0, atol=tolerance
             )
+
+
+CURED: list[tuple[Callable[[Any, Any], Any], str, Callable[[Any, Any], Any]]] = [
+    (
+        lambda u, n: u + n,
+        "convert one of them: n.cast(UInt32) or u.cast(Int32)",
+        lambda u, n: u + n.cast(UInt32),
+    ),
+    (lambda u, n: dot(u, n), "convert one of them: n.cast(UInt32)", lambda u, n: dot(u.cast(Int32), n)),
+    (lambda u, n: length(n), "norm takes floats, not a vec3i", lambda u, n: length(n.cast(Float32))),
+    (lambda u, n: distance(n, n), "x.cast(Float32)", lambda u, n: distance(n.cast(Float32), n.cast(Float32))),
+    (
+        lambda u, n: quat.from_axis_angle(vec3(0, 0, 1), n.x),
+        "write Float32(angle)",
+        lambda u, n: quat.from_axis_angle(vec3(0, 0, 1), Float32(n.x)),
+    ),
+    (lambda u, n: quat().rotate(n.xy), "rotate takes a vector of three numbers, not vec2i", lambda u, n: n),
+    (lambda u, n: trace(outer(n, n.xy)), "trace is of square matrices", lambda u, n: trace(outer(n, n))),
+    (
+        lambda u, n: inverse(outer(n, n)),
+        "inverse takes floats",
+        lambda u, n: inverse(outer(n, n).cast(Float32)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("wrong", "told", "right"), CURED)
+def test_cures_can_be_followed(wrong: Any, told: str, right: Any) -> None:
+    @func
+    def computed(u: vec3u, n: vec3i) -> Any:
+        return wrong(u, n)
+
+    @func
+    def mended(u: vec3u, n: vec3i) -> Any:
+        return right(u, n)
+
+    with pytest.raises(CompileError) as caught:
+        computed(vec3u(1, 2, 3), vec3i(1, 2, 3))
+    assert told in str(caught.value)
+    mended(vec3u(1, 2, 3), vec3i(1, 2, 3))
+
+
+def test_the_trace_is_of_any_square() -> None:
+    assert float(trace(Matrix[Float32, Literal[9], Literal[9]].identity())) == 9.0

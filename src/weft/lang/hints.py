@@ -75,11 +75,18 @@ def comparison_hint(value: object) -> str:
     return operand_hint(value)
 
 
-def meeting_hint(floats: bool, left: str, right: str) -> str:
-    """How to make two number types meet that do not by themselves."""
+def meeting_hint(floats: bool, left: str, right: str, many: tuple[bool, bool] = (False, False)) -> str:
+    """How to make two number types meet that do not by themselves; which of the two have ``many`` numbers."""
+
+    def of_left(name: str) -> str:
+        return f"{LEFT}.cast({name})" if many[0] else f"{name}({LEFT})"
+
+    def of_right(name: str) -> str:
+        return f"{RIGHT}.cast({name})" if many[1] else f"{name}({RIGHT})"
+
     if floats:
-        return f"compute in Float32: write Float32({LEFT}) and Float32({RIGHT})"
-    return f"convert one of them: {left}({RIGHT}) or {right}({LEFT})"
+        return f"compute in Float32: write {of_left('Float32')} and {of_right('Float32')}"
+    return f"convert one of them: {of_right(left)} or {of_left(right)}"
 
 
 OF_NUMBERS = {

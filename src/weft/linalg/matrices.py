@@ -17,6 +17,7 @@ from weft.linalg.parts import (
     counted,
     made,
     numbers,
+    of_floats,
     picked,
     replaced,
     summed,
@@ -218,9 +219,12 @@ def _short(element: type[Number], rows: int, columns: int) -> str:
     return f"mat{rows}{columns}{suffix}"
 
 
-def _square(what: str, m: Matrix[Any, Any, Any]) -> int:
+def _square(what: str, m: Matrix[Any, Any, Any], most: int = _INVERTED) -> int:
     rows, columns = m.shape
-    if rows != columns or rows > _INVERTED:
+    if rows != columns:
+        message = f"{what} is of square matrices, not of {type(m).__name__}"
+        refuse("operand", message, hint="give a matrix of as many rows as columns, as m @ transpose(m)")
+    if rows > most:
         refuse(
             "operand",
             f"{what} is of square matrices of up to {_INVERTED} rows, not of {type(m).__name__}",
@@ -245,7 +249,7 @@ def transpose(m: Matrix[T, R, C]) -> Matrix[T, C, R]:
 
 def trace(m: Matrix[T, R, R]) -> T:
     """The sum from corner to corner."""
-    return summed([m[n, n] for n in range(_square("trace", m))])
+    return summed([m[n, n] for n in range(_square("trace", m, _MOST))])
 
 
 def diag(v: Vector[T, Any]) -> Any:
@@ -295,6 +299,7 @@ def inverse(m: Matrix[T, R, R]) -> Matrix[T, R, R]:
     mat22(0.5, -0.5, -0.5, 1.0)
     """
     each = tuple(range(_square("inverse", m)))
+    of_floats("inverse", m)
     return widened(lambda wide: _inverse(wide, each), m)
 
 

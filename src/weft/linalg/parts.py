@@ -12,9 +12,10 @@ from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import struct
 from weft.lang.bracketed import Bracketed
-from weft.lang.hints import kind_of, refuse_quotient
+from weft.lang.hints import kind_of, meeting_hint, refuse_quotient
 from weft.lang.number import Number, NumberLike, number_class, of_integers
 from weft.lang.operators import SIGNS, function_of
+from weft.lang.promote import promote
 from weft.lang.python_number import python_number
 from weft.lang.structs import replace_field
 from weft.lang.tables import is_late
@@ -146,6 +147,7 @@ class Parts:
                 message = f"`{sign}` meets {type(self).__name__} and {type(other).__name__}"
                 refuse("operand", message, hint=hint)
             others = other.parts()
+        meet_in(f"`{SIGNS[operator]}`", *((other, self) if swapped else (self, other)))
         if operator == "truediv" and of_integers(self.parts()[0]) and of_integers(others[0]):
             refuse_quotient(type(self).__name__, RIGHT if swapped else LEFT)
         function = function_of(operator)
@@ -296,11 +298,39 @@ def counted(index: Any, count: int) -> Any:
     return index if is_late(index) else picked(range(count), index)
 
 
+def meet_in(what: str, a: Any, c: Any) -> None:
+    """Refuse two of which the numbers meet in no type."""
+    p, q = (x.parts()[0] if isinstance(x, Parts) else python_number(x) for x in (a, c))
+    if not (isinstance(p, Number) and isinstance(q, Number)) or p.weak is not None or q.weak is not None:
+        return  # what is not settled yet is told of by the numbers
+    if promote(p.dtype, q.dtype) is None:
+        shown, names = (type(x).__name__ for x in (a, c)), (number_class(n.dtype).__name__ for n in (p, q))
+        refuse(
+            "mixed-types",
+            f"{what} meets {' and '.join(shown)}, and neither holds all values of the other",
+            hint=meeting_hint(p.dtype.is_float, *names, many=(isinstance(a, Parts), isinstance(c, Parts))),
+        )
+
+
+def of_floats(what: str, x: Any) -> None:
+    """Refuse what has integers where only floats make sense."""
+    if isinstance(x, Parts) and not type(x).element.dtype.is_float:
+        refuse(
+            "argument-type",
+            f"{what} takes floats, not {a_(type(x).__name__)}",
+            hint="convert it: x.cast(Float32)",
+        )
+
+
 def norm(x: Parts) -> Any:
     """The root of the sum of the squares: of a vector or a quaternion its length, of a matrix Frobenius's.
 
     Of 16-bit floats it is computed in Float32, as the squares of 300 leave the range of Float16.
     """
+    if not isinstance(cast("Any", x), Parts):
+        message = f"norm takes a vector, a matrix or a quaternion, not {kind_of(x)}"
+        refuse("argument-type", message, hint="write norm(vec3(x, y, z)), or hypot(x, y) of weft.math")
+    of_floats("norm", x)
     return widened(lambda wide: sqrt(summed([part * part for part in wide])), x)
 
 
@@ -319,7 +349,7 @@ def summed(terms: Sequence[Any]) -> Any:
 def same_kind(what: str, a: Any, c: Any) -> None:
     """Refuse what are not two of one kind and size."""
     if isinstance(a, Parts) and isinstance(c, Parts) and a.names == c.names:
-        return
+        return meet_in(what, a, c)
     shown = " and ".join(type(x).__name__ if isinstance(x, Parts) else kind_of(x) for x in (a, c))
     message = f"{what} takes two vectors of one size, not {shown}"
     refuse("operand", message, hint=f"write {what}(a, b) for a and b like vec3", part=VALUE)

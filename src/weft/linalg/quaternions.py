@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
+from weft.diagnostics import a_, refuse
 from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
+from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
 from weft.linalg.matrices import Matrix
 from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked
@@ -72,7 +74,12 @@ class Quaternion(Parts, Generic[T]):
     @classmethod
     def from_axis_angle(cls, axis: Vector[T, Any], angle: NumberLike) -> Self:
         """The turn about an axis of length 1 by an angle in radians, by the right hand."""
-        half = cls.element(angle) / 2 if not isinstance(angle, Number) else angle / 2
+        _three("from_axis_angle", axis)
+        angle = cls.element(angle) if not isinstance(angle, Number) else angle
+        if not angle.dtype.is_float:
+            message = f"from_axis_angle takes a float for the angle, not {a_(type(angle).__name__)}"
+            refuse("argument-type", message, hint=f"write {cls.element.__name__}(angle)", part=angle)
+        half = angle / 2
         return cls(axis * sin(cast("Any", half)), cos(cast("Any", half)))
 
     @property
@@ -97,6 +104,7 @@ class Quaternion(Parts, Generic[T]):
 
     def rotate(self, v: Vector[T, Any]) -> Any:
         """A vector of three numbers, turned."""
+        _three("rotate", v)
         u = self.vector
         t = 2 * cross(u, v)
         return v + cast("Any", self.w) * t + cross(u, t)
@@ -114,6 +122,15 @@ class Quaternion(Parts, Generic[T]):
 
 
 tell_of_methods(Quaternion)
+
+
+def _three(what: str, v: Any) -> None:
+    """Refuse what is no vector of three numbers."""
+    if isinstance(v, Vector) and len(cast("Any", v)) == 3:
+        return
+    shown = type(cast("Any", v)).__name__ if isinstance(v, Parts) else kind_of(v)
+    message = f"{what} takes a vector of three numbers, not {shown}"
+    refuse("operand", message, hint="write vec3(x, y, z)", part=cast("Any", v))
 
 
 def slerp(a: Quaternion[T], b: Quaternion[T], t: NumberLike) -> Quaternion[T]:

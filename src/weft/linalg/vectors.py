@@ -233,6 +233,7 @@ def normalize(x: V) -> V:
 
 def reflect(v: V, normal: V) -> V:
     """``v`` thrown back by a surface with this unit normal."""
+    same_kind("reflect", v, normal)
     return v - 2 * dot(v, normal) * normal
 
 
