@@ -15,6 +15,7 @@ So do the element types of NumPy and PyTorch: ``np.float32``, ``array.dtype``, `
 from __future__ import annotations
 
 import sys
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from weft.diagnostics import nearest, refuse
@@ -214,7 +215,9 @@ def as_dtype(like: DTypeLike) -> DType:
         found = dtype_elsewhere(like)
         if found is not None:
             return found
-    raise TypeError(f"{_shown(like)} is not an element type")
+    error = TypeError(f"{_shown(like)} is not an element type")
+    error.meant = like  # pyright: ignore[reportAttributeAccessIssue]
+    raise error
 
 
 def _spelt(like: Any) -> DType | None:
@@ -268,17 +271,40 @@ def no_struct(like: object) -> str:
 
 def dtype_hint(like: object) -> str:
     """What to write instead of something that is no element type."""
-    if found := no_struct(like):
+    if found := no_struct(like) or _no_number(like):
         return found
     names = {"float": "float32", "int": "int64", "bool_": "bool"}
     name = _shown(like).strip("'\"").rsplit(".", 1)[-1]
-    name = names.get(name, name)
-    near = nearest(name, _ALL)
+    near = names.get(name) or _numpys(like) or nearest(name, _ALL, 0.6 if isinstance(like, str) else 0.8)
     if near is None:
         return f"write one of {', '.join(_ALL)}, or its class"
     spelt = {"uint": "UInt", "bfloat": "BFloat"}
     kind = near.rstrip("0123456789")
     return f"write {spelt.get(kind, kind.capitalize())}{near.removeprefix(kind)}, or {near!r}"
+
+
+def _no_number(like: object) -> str:
+    """What to write for types that hold something else than a number; or nothing."""
+    kind: Any = getattr(like, "__origin__", like)
+    if kind is tuple or isinstance(like, tuple) or getattr(like, "names", None):  # of NumPy's records
+        return "declare a @struct with these fields"
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "write Int32, say, and give it the value of a member: member.value"
+    if "complex" in _shown(like):
+        return "write ComplexFloat32 or ComplexFloat64, from weft.complex"
+    if getattr(type(like), "__weft_element__", None) is not None:
+        return f"give the class: {type(like).__name__}"
+    return ""
+
+
+def _numpys(like: object) -> str | None:
+    """The name of what NumPy takes this for: ``"f4"``, a type of ctypes."""
+    numpy = sys.modules.get("numpy")
+    try:
+        name = None if numpy is None or like is None else numpy.dtype(like).name
+    except TypeError:
+        return None
+    return name if name in _ALL else None
 
 
 present(globals())

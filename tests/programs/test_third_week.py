@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
+import enum
 from typing import Any
 
 import numpy as np
 import pytest
 
-from weft import CompileError
+from weft import CompileError, Float32, LaunchError
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
+
+
+class Side(enum.Enum):
+    LEFT = 1
+
 
 HEADER = """
 from weft import *
@@ -138,3 +145,48 @@ def test_builtins_that_are_handed_on(device: DeviceContext, load: Any) -> None:
     ]
     with out.map_to_host() as host:
         assert np.array_equal(np.reshape(host, (64, 6)), np.stack(expected, axis=1))
+
+
+COUNTED = """
+from weft.gpu import block, warp
+from weft.layout import LayoutTensor
+
+
+@kernel
+def counted(x: LayoutTensor[Int32], out: LayoutTensor[Int]):
+    i = thread_idx.x
+    odd = x[i] % 2 == 1
+    before = block.prefix_sum(odd, exclusive=True)
+    out[i] = block.sum(odd), block.prefix_sum(odd), before, warp.prefix_sum(odd)
+"""
+
+
+def test_sums_of_bools_count_in_blocks_too(device: DeviceContext, load: Any) -> None:
+    x = np.random.default_rng(0).integers(0, 9, 64, np.int32)
+    given, out = device.enqueue_create_buffer("int32", 64), device.enqueue_create_buffer("int64", 4 * 64)
+    device.enqueue_copy(dst=given, src=x)
+    tensors = given.tensor(Layout.row_major(64)), out.tensor(Layout.row_major(64, 4))
+    device.enqueue_function(load(HEADER + COUNTED).counted, *tensors, grid_dim=1, block_dim=64)
+    odd = x % 2
+    before = np.cumsum(odd)
+    expected = np.full(64, odd.sum()), before, before - odd, np.cumsum(odd.reshape(2, 32), axis=1).reshape(-1)
+    with out.map_to_host() as host:
+        assert np.array_equal(np.reshape(host, (64, 4)), np.stack(expected, axis=1))
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        (ctypes.c_float, "write Float32"),
+        ("f8", "write Float64"),
+        (np.dtype(">i4"), "write Int32"),
+        (np.complex64, "write ComplexFloat32"),
+        (tuple[Float32, Float32], "declare a @struct with these fields"),
+        (np.dtype([("x", "f4"), ("y", "f4")]), "declare a @struct with these fields"),
+        (Side, "give it the value of a member"),
+    ],
+)
+def test_what_to_write_instead_of_a_type_of_elements(given: Any, hint: str) -> None:
+    with pytest.raises(LaunchError, match="is not an element type") as told:
+        DeviceContext(api="cpu").enqueue_create_buffer(given, 4)
+    assert any(hint in text for text in told.value.diagnostics[0].hints)

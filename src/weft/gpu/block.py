@@ -42,6 +42,7 @@ from weft.gpu.sync import barrier
 from weft.gpu.votes import Word, combined, has_reduction, reduced
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
+from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import threads_are_loops
 from weft.lang.number import Number, NumberLike
@@ -90,8 +91,8 @@ def reduce(value: T, function: Callable[[T, T], T] | Word) -> T:
 
 @func
 def _reduced(value: Any, function: Any) -> Any:
-    parts = stack_allocation(_type_of(value), _WARPS, address_space=AddressSpace.SHARED)
-    own = warp.reduce(value, function)
+    own = warp.reduce(value, function)  # of Bools a sum is an Int
+    parts = stack_allocation(_type_of(own), _WARPS, address_space=AddressSpace.SHARED)
     if lane_id() == 0:
         parts[warp_id()] = own
     barrier()
@@ -157,8 +158,8 @@ def prefix_sum(value: T, *, exclusive: bool = False) -> T:
 
 @func
 def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
-    parts = stack_allocation(_type_of(value), _WARPS, address_space=AddressSpace.SHARED)
     through = warp.prefix_sum(value)
+    parts = stack_allocation(_type_of(through), _WARPS, address_space=AddressSpace.SHARED)
     if lane_id() == warp.WARP_SIZE - 1:
         parts[warp_id()] = through
     barrier()
@@ -172,7 +173,7 @@ def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
     barrier()
     if exclusive:
         last = warp.shuffle_up(through, 1)
-        return combined("add", before, chosen(lane_id() > 0, last, _type_of(value)(0)))
+        return combined("add", before, chosen(lane_id() > 0, last, _type_of(through)(0)))
     return combined("add", before, through)
 
 
@@ -381,6 +382,15 @@ def radix_sort(key: Any, value: Any = None, *, descending: bool = False, most: i
 
 
 def _type_of(value: object) -> Any:
+    """The type of what threads put into shared memory for each other."""
+    if isinstance(value, (bool, int, float)):
+        message = f"{value!r} is the same in all threads"
+        refuse("lanes", message, hint="give a number that each thread has its own of, such as Float32(x)")
+    if value is None or isinstance(value, tuple):
+        message = (
+            f"threads of a block exchange numbers, vectors and structs, not {kind_of(cast('object', value))}"
+        )
+        refuse("lanes", message, hint="give its values one by one, or make a @struct of it")
     return type(value)
 
 

@@ -123,7 +123,7 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
         )
         found, part = translated(error, place, frame, direct=deepest is frame, inside=inside, helper=helper)
         found = resolved(found, place, part)
-        return _within(CompileError(replace(found, notes=(*found.notes, *chain))), name)
+        return _within(CompileError(replace(found, notes=(*found.notes, *chain))), name if users else "")
     if error.within and users:  # it was placed in a function that this one calls
         chain = (f"{error.within} was called from {place.file}:{place.line}", *chain)
     known: bool | None = None

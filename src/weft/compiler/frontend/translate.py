@@ -397,7 +397,8 @@ def _plain(error: TypeError, node: ast.AST | None) -> Found | None:
         return problem("operand", f"{called} takes a number, not {article(m[1])}", hint)
     if m := re.match(r"(.+) is not an element type", text):
         message = f"{called} takes an element type, which {m[1]} is not"
-        hint = "write the element type first, then the number" if m[1].isdigit() else dtype_hint(m[1])
+        hint = dtype_hint(getattr(error, "meant", m[1]))
+        hint = "write the element type first, then the number" if m[1].isdigit() else hint
         return problem("element-type", message, hint)
     return None
 
