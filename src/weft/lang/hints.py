@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn, cast
+from collections.abc import Callable
+from typing import Any, NoReturn, cast
 
 from weft.diagnostics import LEFT, RIGHT, VALUE, CompileError, a_, refuse
 from weft.lang.elaboration import maybe_current
@@ -75,18 +76,31 @@ def comparison_hint(value: object) -> str:
     return operand_hint(value)
 
 
-def meeting_hint(floats: bool, left: str, right: str, many: tuple[bool, bool] = (False, False)) -> str:
-    """How to make two number types meet that do not by themselves; which of the two have ``many`` numbers."""
+def meeting_hint(op: str, left: type[Any], right: type[Any]) -> str:
+    """How to make two number types meet that do not by themselves; compared, in one that holds both."""
+    bits = 2 * max(left.dtype.bits, right.dtype.bits)
+    both = "Float32" if left.dtype.is_float else f"Int{bits}"
+    first, second = _converted(LEFT, left), _converted(RIGHT, right)
+    if left.dtype.is_float or (bits <= 64 and op in _COMPARISONS):
+        return f"compute in {both}: write {first(both)} and {second(both)}"
+    own, other = _short(left), _short(right)
+    if op in ("<<", ">>"):
+        return f"convert what it is shifted by: {second(own)}"
+    return f"convert one of them: {second(own)} or {first(other)}" + (
+        f", or both to {both}" if bits <= 64 else ""
+    )
 
-    def of_left(name: str) -> str:
-        return f"{LEFT}.cast({name})" if many[0] else f"{name}({LEFT})"
 
-    def of_right(name: str) -> str:
-        return f"{RIGHT}.cast({name})" if many[1] else f"{name}({RIGHT})"
+def _short(cls: type[Any]) -> str:
+    return cls.__name__.removeprefix("SIMD[").partition(",")[0]
 
-    if floats:
-        return f"compute in Float32: write {of_left('Float32')} and {of_right('Float32')}"
-    return f"convert one of them: {of_right(left)} or {of_left(right)}"
+
+def _converted(side: str, cls: type[Any]) -> Callable[[str], str]:
+    """How a number or a vector of that class becomes one of another type."""
+    return lambda to: f"{to}({side})" if cls.lanes == 1 else f"{side}.cast({to})"
+
+
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 OF_NUMBERS = {

@@ -543,11 +543,7 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], object]:
             "mixed-types",
             f"`{op}` meets {type(a).__name__} and {type(c).__name__}, "
             "and neither holds all values of the other",
-            hint=meeting_hint(
-                a.dtype.is_float,
-                *(CLASSES[n.dtype.name, 1].__name__ for n in (a, c)),
-                many=(a.lanes > 1, c.lanes > 1),
-            ),
+            hint=meeting_hint(op, type(a), type(c)),
         )
     _check_computes(op, number_class(met, lanes))
     return number_class(met, lanes), mark
