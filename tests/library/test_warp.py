@@ -464,7 +464,9 @@ def test_lanes_that_part(cpu: DeviceContext) -> None:
     with x.map_to_host() as host:
         host[:] = [1] * 32 + [0] * 31 + [1]
     cpu.enqueue_function(parts, x, grid_dim=1, block_dim=64)
-    with pytest.raises(Exception, match="threads of a warp part before") as raised:
+    with pytest.raises(
+        Exception, match="threads of a warp part before an operation of the warp of kernel"
+    ) as raised:
         cpu.synchronize()
     assert "not for thread (32, 0, 0)" in str(raised.value)
 

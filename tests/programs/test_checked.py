@@ -254,7 +254,7 @@ def test_unchecked_and_checked_contexts_side_by_side(device: DeviceContext, ctx:
 def test_tables(ctx: DeviceContext) -> None:
     out = ctx.enqueue_create_buffer(Int32, 1)
     assert not outcome(ctx, table, out, 3)
-    assert "reads element 4 of an array of its own, which has 4 elements" in outcome(ctx, table, out, 4)
+    assert "reads element 4 of `TABLE`, which has 4 elements" in outcome(ctx, table, out, 4)
 
 
 @kernel

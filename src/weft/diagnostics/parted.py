@@ -13,12 +13,12 @@ from weft.diagnostics.reports import Indices, Other, Report
 from weft.record import record
 
 _GROUPS = {
-    "block": ("a block", "a barrier", "the block"),
-    "warp": ("a warp", "an operation of the warp", "the warp"),
-    "cluster": ("a cluster", "cluster_wait() or cluster_sync()", "the cluster"),
-    "grid": ("the grid", "grid_sync()", "the grid"),
+    "block": ("a block", "a barrier", "the block", "barrier"),
+    "warp": ("a warp", "an operation of the warp", "the warp", "operation of the warp"),
+    "cluster": ("a cluster", "cluster_wait() or cluster_sync()", "the cluster", "barrier"),
+    "grid": ("the grid", "grid_sync()", "the grid", "barrier"),
 }
-"""Who waits for each other, at what, and who that is once it has been named."""
+"""Who waits for each other, at what, who that is once it has been named, and what it is called."""
 
 SourcePlace = tuple[str, int, int]
 """File, line, and column in bytes."""
@@ -45,35 +45,38 @@ class Parting:
 
     def _advice(self) -> tuple[tuple[str], tuple[str]]:
         """The note and the hint."""
-        group, meeting, same = _GROUPS[self.group]
+        group, meeting, same, name = _GROUPS[self.group]
         known = f"all threads of {group} come to {meeting}, or none"
-        hint = f"move the barrier out, or decide by something that all threads of {same} share"
+        hint = f"move the {name} out, or decide by something that all threads of {same} share"
         waited = "" if self.group == "grid" else "not "
         return (f"{known}; those that have returned are {waited}waited for",), (hint,)
 
     def certain(self) -> Diagnostic:
         """What is said at compile time."""
+        group, _, _, name = _GROUPS[self.group]
         return Diagnostic(
             "barrier-diverged",
-            f"not all threads of {_GROUPS[self.group][0]} come to this barrier",
+            f"not all threads of {group} come to this {name}",
             (
                 Label(decision_place(self.barrier)),
-                Label(decision_place(self.decision), f"threads of {_GROUPS[self.group][0]} part here"),
+                Label(decision_place(self.decision), f"threads of {group} part here"),
             ),
             *self._advice(),
         )
 
     def happened(self, kernel: str, block: Indices, thread: Indices, where: str) -> Report:
         """What is said of a launch in which it happened."""
+        group, meeting, _, name = _GROUPS[self.group]
+        before = meeting if self.group == "warp" else "a barrier"
         notes, hints = self._advice()
         return Report(
             "barrier-diverged",
-            f"threads of {_GROUPS[self.group][0]} part before a barrier of kernel {kernel!r}",
+            f"threads of {group} part before {before} of kernel {kernel!r}",
             decision_place(self.decision),
             kernel,
             block,
             thread,
-            other=Other(decision_place(self.barrier), "the barrier"),
+            other=Other(decision_place(self.barrier), f"the {name}"),
             said=where,
             notes=notes,
             hints=hints,

@@ -119,6 +119,18 @@ def variable_given(file: str, line: int, byte_column: int, functions: Collection
     return ""
 
 
+def indexed(file: str, span: tuple[int, int, int, int]) -> str:
+    """What is indexed at a place, ``rows`` of ``rows[i][j]``, where it has a name."""
+    source = source_of(file)
+    found = None if source is None else source.spans.get(span)
+    if not isinstance(found, ast.Subscript):
+        return ""
+    while isinstance(found, ast.Subscript):
+        found = found.value
+    text = ast.unparse(found)
+    return text if text.replace(".", "").isidentifier() else ""
+
+
 PARSERS: dict[str, Callable[[str], ast.Module]] = {}
 """What reads the files of a language other than Python, by the end of their names, such as ``.mojo``."""
 

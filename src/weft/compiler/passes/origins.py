@@ -15,8 +15,8 @@ from weft.abi.artifact import FOUND, FaultSite
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Global, Op, Value
 from weft.compiler.ir.types import I64, AddressSpace, PointerType
-from weft.compiler.passes.faults import site_at
-from weft.diagnostics.wrote import variable_given
+from weft.compiler.passes.faults import places_of, site_at
+from weft.diagnostics.wrote import indexed, variable_given
 from weft.dtype import DType
 
 Number = int | Value
@@ -259,8 +259,16 @@ def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSit
     """The site of a fault of an access; a race delivers first what it races with."""
     pieces = (DType.int64,) * (5 if kind == "data-race" else 4)
     size = op.attrs.get("element", accessed(op))
-    what = {"verb": VERBS[op.name], "name": origin.name, "size": size, "alignment": alignment_of(op)}
+    name = origin.name or _as_written(kernel, op)
+    what = {"verb": VERBS[op.name], "name": name, "size": size, "alignment": alignment_of(op)}
     return site_at(kernel, op, kind, pieces, **what, scope=scope_of(op))
+
+
+def _as_written(kernel: Function, op: Op) -> str:
+    """The name of a table or an array of the thread's own that no statement allocates, as it is indexed."""
+    (place, *_), own = places_of(kernel, op.loc)
+    span = op.attrs.get("span")
+    return indexed(place[0], span) if own and isinstance(span, tuple) else ""
 
 
 def scope_of(op: Op) -> Literal["", "block", "device"]:
