@@ -499,6 +499,52 @@ def test_type_parameters_of_python_3_12(tmp_path: Path, future: str) -> None:
         launched(CPU, scope["axpy"], 2, np.zeros(4, np.int64), 4, over=4)
 
 
+NAMED_TYPES = """
+from weft import *
+
+type Number = Float64
+type Row = Pointer[Number]
+type Memory[T] = Pointer[T]
+type Pair[T, U] = tuple[T, U]
+type Late = Pointer[Undefined]
+
+
+@struct
+class Line:
+    at: Row
+    slope: Number
+
+
+@kernel
+def drawn[T](line: Line, out: Memory[T], first: T, *, n: Comptime[int]):
+    for i in range(n):
+        out[i] = T(line.at[i] * line.slope) + first
+
+
+@func
+def turned(pair: Pair[Int, Number]) -> Pair[Number, Int]:
+    x: Number = pair[1]
+    return x, pair[0]
+
+
+@kernel
+def late(x: Late):
+    pass
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is Python 3.12's")
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+def test_names_of_types(tmp_path: Path, future: str) -> None:
+    scope = loaded(tmp_path, future + NAMED_TYPES)
+    x, out = np.arange(3.0), np.zeros(3, np.int32)
+    launched(CPU, scope["drawn"], scope["Line"](x, 2.0), out, 5, n=3, grid_dim=1, block_dim=1)
+    assert out.tolist() == [5, 7, 9]
+    assert scope["turned"]((1, 2.5)) == (2.5, 1)
+    with pytest.raises(CompileError, match=r"does not evaluate: name 'Undefined' is not defined"):
+        launched(CPU, scope["late"], x, grid_dim=1, block_dim=1)
+
+
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="defaults of type parameters are Python 3.13's")
 def test_a_type_parameter_has_a_default(tmp_path: Path) -> None:
     text = "from weft import *\n@func\ndef one[T = Float64]() -> T:\n    return T(1) / 3\n"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from weft.abi.artifact import FOUND, FaultSite
 from weft.compiler.ir.builder import Builder
@@ -267,8 +267,8 @@ def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSit
 def _as_written(kernel: Function, op: Op) -> str:
     """The name of a table or an array of the thread's own that no statement allocates, as it is indexed."""
     (place, *_), own = places_of(kernel, op.loc)
-    span = op.attrs.get("span")
-    return indexed(place[0], span) if own and isinstance(span, tuple) else ""
+    span: Any = op.attrs.get("span")
+    return indexed(place[0], span) if own and span else ""
 
 
 def scope_of(op: Op) -> Literal["", "block", "device"]:

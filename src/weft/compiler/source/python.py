@@ -162,20 +162,26 @@ class PythonFunction(Definition):
         """An annotation, what is quoted of it as what that means where the function stands."""
         fn = self._function
 
+        def failed(text: str, error: Exception) -> CompileError:
+            otherwise = "define or import what it names before the launch"
+            return CompileError.at(
+                "annotation",
+                f"the annotation `{text}` of {of} does not evaluate: {error}",
+                self.place(name),
+                hints=(undefined(error, text, fn.__globals__, otherwise),),
+            )
+
         def evaluate(text: str) -> Any:
             scope = {**fn.__dict__.get("__weft_locals__", {}), **variables, **self.scope.captured()}
             try:
                 return eval(_code_of(text), fn.__globals__, scope)
             except Exception as error:
-                otherwise = "define or import what it names before the launch"
-                raise CompileError.at(
-                    "annotation",
-                    f"the annotation `{text}` of {of} does not evaluate: {error}",
-                    self.place(name),
-                    hints=(undefined(error, text, fn.__globals__, otherwise),),
-                ) from None
+                raise failed(text, error) from None
 
-        return unquoted(annotation, evaluate)
+        try:
+            return unquoted(annotation, evaluate)
+        except NameError as error:  # what `type` names is evaluated here
+            raise failed(str(annotation), error) from None
 
     def reads(self) -> Named:
         """What its code names."""

@@ -1,4 +1,4 @@
-"""Annotations in quotes, as a whole or in part: ``"Int"``, ``Pointer["Float32"]``."""
+"""Annotations in quotes, as a whole or in part, ``"Int"``, ``Pointer["Float32"]``; and names of ``type``."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ def text_of(annotation: Any) -> str | None:
 
 
 def unquoted(annotation: Any, evaluate: Callable[[str], Any]) -> Any:
-    """The annotation with what its quoted parts mean."""
+    """The annotation with what its quoted parts mean, and ``Row`` of ``type Row = Pointer[Int]``."""
     text = text_of(annotation)
     if text is not None:
         found = evaluate(text)
         return found if text_of(found) is not None else unquoted(found, evaluate)
-    origin, args = get_origin(annotation), get_args(annotation)
+    origin: Any = get_origin(annotation)
+    args: tuple[Any, ...] = get_args(annotation)
+    if type(annotation).__name__ == "TypeAliasType":
+        return unquoted(annotation.__value__, evaluate)
+    if type(origin).__name__ == "TypeAliasType":
+        return unquoted(origin.__value__[args[0] if len(args) == 1 else args], evaluate)
     if not args or origin in (Literal, Annotated):
         return annotation
     made = tuple([unquoted(arg, evaluate) for arg in args])
     if all(one is other for one, other in zip(made, args, strict=True)):
         return annotation
-    kind: Any = origin
-    return kind[made[0] if len(made) == 1 else made]
+    return origin[made[0] if len(made) == 1 else made]
