@@ -114,6 +114,7 @@ def test_derivatives_by_differences(name: str, device: str) -> None:
     assert torch.autograd.gradgradcheck(getattr(torch.ops.weft, name), given, atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # opcheck itself asks, of PyTorch 2.14
 @pytest.mark.parametrize("device", DEVICES)
 def test_pytorch_may_trace_it(name: str, device: str) -> None:
     torch.library.opcheck(getattr(torch.ops.weft, name).default, inputs(name, device))
