@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I1, I64, AddressSpace, pointer
 from weft.compiler.source.definition import MISSING
-from weft.diagnostics import refuse
+from weft.diagnostics import INDEX, OBJECT, VALUE, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration, current
 from weft.lang.elements import element_type, memory_type
 from weft.lang.generic import written
 from weft.lang.hints import kind_of
-from weft.lang.number import Number, NumberLike, number_class, to_type
+from weft.lang.number import Number, NumberLike, number_class, to_type, type_name
 from weft.lang.places import Place, check_index, index_value, stepped
 from weft.lang.spec import PointerSpec, Spec
 
@@ -212,6 +212,12 @@ class Pointer(Generic[T]):
         return self.load(index)
 
     def __setitem__(self, index: NumberLike, value: T | NumberLike) -> None:
+        if isinstance(value, Number) and value.lanes != 1 and self.dtype.is_number:
+            refuse(
+                "lanes",
+                f"an element is one {type_name(self.dtype)}, not {type(value).__name__}",
+                hint=f"write {OBJECT}.store({INDEX}, {VALUE}) for {value.lanes} elements, or take a lane of it",
+            )
         self.store(index, value)
 
     def load(
