@@ -216,7 +216,7 @@ class Pointer(Generic[T]):
             refuse(
                 "lanes",
                 f"an element is one {type_name(self.dtype)}, not {type(value).__name__}",
-                hint=f"write {OBJECT}.store({INDEX}, {VALUE}) for {value.lanes} elements, or take a lane of it",
+                hint=f"write {OBJECT}.store({INDEX}, {VALUE}) for {value.lanes} elements, or take a lane",
             )
         self.store(index, value)
 
