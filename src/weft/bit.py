@@ -241,6 +241,8 @@ def _integer(name: str, x: Any) -> Any:
     if isinstance(x, Number) and x.dtype.is_integer:
         return number
     hint = number_hint(x) or "give an integer, as Int32(x)"
+    if hasattr(cast("Any", type(x)), "__weft_elements__") and hasattr(number, "map"):
+        hint = f"apply it to each number: x.map({name})"
     if _is_int(x):
         hint = f"a Python int has no width: write {name}(Int32(x)), say"
     elif isinstance(x, Number) and x.dtype.is_float:

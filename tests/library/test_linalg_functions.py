@@ -13,6 +13,7 @@ import pytest
 
 from weft import CompileError, Float32, Int32, Pointer, UInt32, func, kernel, math
 from weft.atomic import Atomic
+from weft.bit import pop_count
 from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -279,3 +280,32 @@ def test_cures_can_be_followed(wrong: Any, told: str, right: Any) -> None:
 
 def test_the_trace_is_of_any_square() -> None:
     assert float(trace(Matrix[Float32, Literal[9], Literal[9]].identity())) == 9.0
+
+
+of_any: Any = math
+OF_FUNCTIONS: list[tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = [
+    (lambda n: of_any.sqrt(n), "write sqrt(x.cast(Float32))", lambda n: of_any.sqrt(n.cast(Float32))),
+    (
+        lambda n: of_any.pow(n, 2),
+        "write pow(x.cast(Float32), y.cast(Float32))",
+        lambda n: of_any.pow(n.cast(Float32), n.cast(Float32)),
+    ),
+    (lambda n: of_any.pow(n.x, n.y), "write pow(Float32(x), Float32(y))", lambda n: n),
+    (lambda n: pop_count(n), "apply it to each number: x.map(pop_count)", lambda n: n.map(pop_count)),
+]
+
+
+@pytest.mark.parametrize(("wrong", "told", "right"), OF_FUNCTIONS)
+def test_cures_of_functions_can_be_followed(wrong: Any, told: str, right: Any) -> None:
+    @func
+    def computed(n: vec3i) -> Any:
+        return wrong(n)
+
+    @func
+    def mended(n: vec3i) -> Any:
+        return right(n)
+
+    with pytest.raises(CompileError) as caught:
+        computed(vec3i(1, 2, 3))
+    assert told in str(caught.value)
+    mended(vec3i(1, 2, 3))

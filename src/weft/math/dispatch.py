@@ -43,7 +43,12 @@ def meet(name: str, *args: Any) -> tuple[Number, ...]:
 
 
 def floating(
-    name: str, emit: Callable[..., Any], plain: Callable[..., Any], *args: Any, wide: bool = True
+    name: str,
+    emit: Callable[..., Any],
+    plain: Callable[..., Any],
+    *args: Any,
+    wide: bool = True,
+    many: bool = False,
 ) -> Any:
     """Apply a function of floats.
 
@@ -53,9 +58,11 @@ def floating(
         plain: computes it on Python floats, as a constant.
         args: its arguments; Python numbers take the type of the others.
         wide: whether Float16 and BFloat16 go through Float32.
+        many: whether these are numbers of what holds several, which a hint then converts at once.
     """
     if not all(isinstance(a, Number) for a in args):
-        made = by_elements(functools.partial(floating, name, emit, plain, wide=wide), args)
+        several = any(hasattr(cast("Any", type(a)), "cast") for a in args if not isinstance(a, Number))
+        made = by_elements(functools.partial(floating, name, emit, plain, wide=wide, many=several), args)
         if made is not None:
             return made
         if is_plain(*args):
@@ -64,10 +71,12 @@ def floating(
     first: Number = numbers[0]
     cls = type(first)
     if not cls.dtype.is_float:
+        given = ("x", "y")[: len(args)]
+        shown = [f"{n}.cast(Float32)" if many or cls.lanes > 1 else f"Float32({n})" for n in given]
         refuse(
             "argument-type",
             f"{name} takes floats, not {cls.__name__}",
-            hint=f"write {name}(Float32(x))" if cls.lanes == 1 else f"write {name}(x.cast(Float32))",
+            hint=f"write {name}({', '.join(shown)})",
         )
     weak = first.weak
     narrow = wide and cls.dtype.bits < 32
