@@ -257,6 +257,8 @@ def test_kernels_take_what_a_class_or_a_protocol_allows() -> None:
     assert y[0] == 9.0
     with pytest.raises(LaunchError, match="takes a Shape, which has `area` and `perimeter`, not a Point"):
         launched(CPU, of_square, y, Point(Float32(3)), over=1)
+    with pytest.raises(LaunchError, match="pass a @struct that has `area` and `perimeter`"):
+        launched(CPU, of_square, y, Float32(3), over=1)
 
 
 def test_compiling_without_a_launch() -> None:

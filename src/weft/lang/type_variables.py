@@ -233,4 +233,6 @@ def _lacks(protocol: type[Any], kind: Any) -> tuple[str, str] | None:
     if not missing or not isinstance(kind, type):
         return None
     names = " and ".join(f"`{name}`" for name in missing)
-    return f"a {protocol.__name__}, which has {names}", f"give {kind.__name__} a method {names}"
+    own = kind.__module__.partition(".")[0] not in ("weft", "builtins", "numpy")
+    hint = f"give {kind.__name__} a method {names}" if own else f"pass a @struct that has {names}"
+    return f"a {protocol.__name__}, which has {names}", hint
