@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+import weft.kernels
 from weft import Float32, LaunchError
 from weft.gpu.host import DeviceContext
 
@@ -69,6 +70,30 @@ def test_a_name_that_is_not_there(module: ModuleType) -> None:
 def test_a_name_of_another_module(asked: str, where: str) -> None:
     with pytest.raises(ImportError, match=f"import it: from {where} import {asked}"):
         exec(compile(f"from weft import {asked}", __file__, "exec"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("gather", "take(x, indices, axis)"),
+        ("scatter_add", "put(x, indices, values, axis, add=True)"),
+        ("permute", "transpose(x, axes)"),
+        ("radix_sort", "sort(x), or sort_by_key(keys, values)"),
+        ("flash_attention", "attention, from weft.kernels"),
+    ],
+)
+def test_what_others_call_a_ready_kernel(asked: str, written: str) -> None:
+    with pytest.raises(LaunchError) as caught:
+        getattr(weft.kernels, asked)
+    assert caught.value.diagnostics[0].hints == (f"write {written}",)
+
+
+def test_what_others_call_ready_kernels_is_there() -> None:
+    written, there = vars(weft.kernels)["_CALLED"], set(weft.kernels.__all__)
+    assert not set(written) & there
+    for words in written.values():
+        called = re.findall(r"(\w+)\(", words) or re.findall(r"\w+", words)
+        assert set(called) - {"or"} <= there
 
 
 def test_rooms_are_there_without_an_import_of_their_own() -> None:

@@ -41,7 +41,11 @@ _LISTED = 16
 """More names than this are not listed in a help."""
 
 
-def present(names: dict[str, Any], later: Mapping[str, str] = MappingProxyType({})) -> None:
+def present(
+    names: dict[str, Any],
+    later: Mapping[str, str] = MappingProxyType({}),
+    called: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Have a module show its ``__all__`` and the public modules in it, and tell of names that it has not.
 
     Of calls of its functions that do not fit is told too. A module calls it at its end.
@@ -49,6 +53,7 @@ def present(names: dict[str, Any], later: Mapping[str, str] = MappingProxyType({
     Args:
         names: its ``globals()``.
         later: what is loaded when it is asked for, and where it lies: a name of that module, or it itself.
+        called: what others call what the module has, and what to write instead.
     """
     name, exported = names["__name__"], names["__all__"]
     _presented.add(name)
@@ -60,7 +65,7 @@ def present(names: dict[str, Any], later: Mapping[str, str] = MappingProxyType({
     def __getattr__(asked: str) -> object:
         where = later.get(asked)
         if where is None:
-            raise _unknown(sys._getframe(1), name, asked)  # pyright: ignore[reportPrivateUsage]
+            raise _unknown(sys._getframe(1), name, asked, called.get(asked, ""))  # pyright: ignore[reportPrivateUsage]
         found: Any = importlib.import_module(where)
         if where != f"{name}.{asked}" or asked in exported:
             found = getattr(found, asked)
@@ -92,8 +97,11 @@ def _teller(function: Any) -> Any:
     return told_of(function)
 
 
-def _unknown(caller: FrameType, module: str, name: str) -> Exception:
-    """What is raised where a module is asked for a name that it has not, by an import or not."""
+def _unknown(caller: FrameType, module: str, name: str, meant: str) -> Exception:
+    """What is raised where a module is asked for a name that it has not, by an import or not.
+
+    ``meant``: what its own word for that is, where it has one.
+    """
     file = caller.f_code.co_filename
     if name.startswith("_") or file.startswith("<frozen") or is_internal(file) or elaborating.now:
         return AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -101,7 +109,7 @@ def _unknown(caller: FrameType, module: str, name: str) -> Exception:
 
     known = [n for n in dir(sys.modules[module]) if n[0] != "_"]
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
-    hint = advised_on_import(name) or _elsewhere(name)
+    hint = f"write {meant}" if meant else advised_on_import(name) or _elsewhere(name)
     if not hint:
         from weft.diagnostics.spelt import asked_of
 

@@ -88,4 +88,23 @@ _LATER = {
 }
 """Where each operation lies, which is loaded when it is asked for: in no module of its own name."""
 
-present(globals(), _LATER)
+_CALLED = {
+    **dict.fromkeys(("gather", "index_select"), "take(x, indices, axis)"),
+    **dict.fromkeys(("scatter", "index_put", "index_copy"), "put(x, indices, values, axis)"),
+    **dict.fromkeys(("scatter_add", "index_add"), "put(x, indices, values, axis, add=True)"),
+    "permute": "transpose(x, axes)",
+    "radix_sort": "sort(x), or sort_by_key(keys, values)",
+    "sort_pairs": "sort_by_key(keys, values)",
+    "reduce": "sum, prod, max, min or mean",
+    "amax": "max(x, axis)",
+    "amin": "min(x, axis)",
+    "bincount": "histogram(x, bins, range=(0, bins))",
+    "cummax": 'scan(x, "max")',
+    "cummin": 'scan(x, "min")',
+    "paged_attention": "decode_attention(q, k, v, page_table=pages, lengths=lengths)",
+    "linear": "matmul(x, transpose(weight), bias=bias)",
+    "matvec": "gemv(a, x)",
+}
+"""What other libraries call what is here."""
+
+present(globals(), _LATER, _CALLED)
