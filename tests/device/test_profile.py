@@ -138,3 +138,15 @@ def test_the_roof() -> None:
     assert picture.count("<circle") == 1
     assert "none" not in re.sub(r'role="img"', "", picture)
     assert "copy as measured 0 GB/s" in picture
+
+
+def test_the_roof_where_arithmetic_is_unknown() -> None:
+    """As on CPUs: the line of the copy lies within the picture, also where no kernel says its operations."""
+    for points in ([], [Point("k", 0.1, 1e9)]):
+        picture = roofline_svg(points, 0.0, 0.0, 25e9)
+        [line] = re.findall(
+            r'<line x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)"[^>]*dash', picture
+        )
+        x1, y1, x2, y2 = map(float, line)
+        assert x1 < x2
+        assert 14 <= y2 < y1 <= 260

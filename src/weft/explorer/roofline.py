@@ -38,7 +38,7 @@ def roofline_svg(points: Sequence[Point], bandwidth: float, flops: float, copied
     slope = bandwidth or copied
     ridge = flops / slope if slope and flops else 10.0
     xs = [0.05, ridge * 8, *(p.intensity for p in drawn)]
-    top = flops or max([1e9, *(p.flops * 2 for p in drawn)])
+    top = flops or max([slope * ridge or 1e9, *(p.flops * 2 for p in drawn)])
     ys = [top * 1.6, *(p.flops for p in drawn), (copied or slope or 1e9) * min(xs)]
     low, high = _decades(xs)
     bottom, ceiling = _decades(ys)
