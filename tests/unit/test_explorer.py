@@ -131,6 +131,35 @@ def test_a_page_needs_nothing_else() -> None:
     assert repr(explore(smooth, target="sm_90")).startswith("<page of ")
 
 
+TWO = """from weft import Float32, Pointer, kernel
+from weft.gpu import global_idx
+
+@kernel
+def first(x: Pointer[Float32]):
+    x[global_idx.x] = 1.0
+
+@kernel
+def second(x: Pointer[Float32]):
+    x[global_idx.x] = 2.0
+"""
+
+
+def test_a_browser_opens_the_kernel_of_a_line(tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium here")
+    program, page = tmp_path / "two.py", tmp_path / "page.html"
+    program.write_text(TWO, encoding="utf-8")
+    assert main(["explore", str(program), "--target", "sm_90", "-o", str(page)]) == 0
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--dump-dom"]
+    for line, name in ((6, "first"), (10, "second"), (1, "first")):
+        command = [browser, *options, f"file://{page}#{line}"]
+        dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+        ptx = dom.partition("<h2>ptx")[2].partition("</section>")[0]
+        assert f".entry {name}(" in ptx
+        assert ('class="own"' in ptx) == (line != 1)
+
+
 def test_a_browser_lights_what_became_of_a_line(tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
