@@ -66,6 +66,16 @@ def shown(capsys: Capture, *words: str) -> str:
     return capsys.readouterr().out
 
 
+def test_the_staged_python(capsys: Capture) -> None:
+    """Which needs no compile-time parameters, as nothing runs yet; the words within are weft's own."""
+    at = line("        value = value * 0.5")
+    text = shown(capsys, f"{__file__}:halved", "--emit", "staged")
+    assert re.search(rf"for \w+ in \w+\.while_\(.*\n +\w+\.loc = \({at}, 8\)\n +value = ", text)
+    assert "unroll(" in shown(capsys, f"{__file__}:powered", "--emit", "staged")
+    text = shown(capsys, f"{__file__}:added", f"--diff={__file__}:multiplied", "--emit", "staged")
+    assert re.search(r"^\+.* \+ by", text, re.MULTILINE)
+
+
 def test_two_kernels(capsys: Capture) -> None:
     here = f"{__file__}:multiplied"
     text = shown(capsys, f"--diff={__file__}:added", here, "--target", "sm_90")

@@ -304,7 +304,8 @@ def _add_inspect(inspect: argparse.ArgumentParser) -> None:
         "a kernel's name, or a call that makes one; without it the file's kernels are listed",
         nargs="?",
     )
-    kinds = "ir, llvm, llvm-opt, asm, object, passes or remarks; for NVIDIA also ptx, cubin, sass, resources"
+    kinds = "staged, ir, llvm, llvm-opt, asm, object, passes or remarks; "
+    kinds += "for NVIDIA also ptx, cubin, sass, resources"
     inspect.add_argument("--emit", metavar="KIND", help=kinds)
     other = "what differs from FILE:KERNEL, or from the kernel with other words: --diff='-O0 --param n=2'"
     inspect.add_argument("--diff", metavar="WORDS", help=other)

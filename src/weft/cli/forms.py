@@ -7,13 +7,14 @@ from typing import Any, Literal
 
 from weft.cli.asked import in_options
 from weft.compile import CodeKind, compile_info, elaborated
+from weft.compiler.frontend.stage import staged_text
 from weft.compiler.pipeline import EMISSION_KINDS
 from weft.diagnostics import CompileError, nearest
 from weft.lang.decorators import Kernel
 from weft.targets import Target
 from weft.targets.occupancy import Resources
 
-Form = CodeKind | Literal["resources", "passes", "remarks"]
+Form = CodeKind | Literal["staged", "resources", "passes", "remarks"]
 _VENDORS: dict[str, Form] = {
     "ptx": "asm",
     "cubin": "object",
@@ -21,7 +22,7 @@ _VENDORS: dict[str, Form] = {
     "resources": "resources",
 }
 """Forms that NVIDIA's GPUs alone have, by their names."""
-_EVERYWHERE: tuple[Form, ...] = (*EMISSION_KINDS, "passes", "remarks")
+_EVERYWHERE: tuple[Form, ...] = ("staged", *EMISSION_KINDS, "passes", "remarks")
 _BLOCKS = (32, 64, 128, 256, 512, 1024)
 
 
@@ -57,6 +58,8 @@ def made_form(
     """
     how: dict[str, Any] = {"over": words.over, "opt_level": words.opt_level}
     try:
+        if form == "staged":
+            return staged_text(kernel.definition, True) + "\n"
         if form in ("passes", "remarks"):
             made = elaborated(kernel, (), target, how["over"], named, opt_level=how["opt_level"])
             if form == "passes":
