@@ -308,7 +308,7 @@ def meet_in(what: str, a: Any, c: Any) -> None:
         refuse(
             "mixed-types",
             f"{what} meets {' and '.join(shown)}, and neither holds all values of the other",
-            hint=meeting_hint(p.dtype.is_float, *names, many=(isinstance(a, Parts), isinstance(c, Parts))),
+            hint=meeting_hint(*names, many=(isinstance(a, Parts), isinstance(c, Parts))),
         )
 
 
