@@ -409,9 +409,13 @@ def test_inspect_lists_kernels(here: Path, capsys: pytest.CaptureFixture[str]) -
             ["--emit amd is no form of a kernel", "did you mean --emit asm?"],
         ),
         (["kernels.py:scale", "--target", "sm90"], ["there is no target 'sm90'", "did you mean 'sm_90'?"]),
-        (["kernels.py:scale", "--param", "by"], ["--param by names no parameter", "--param factor=2"]),
+        (["kernels.py:scale", "--param", "by"], ["--param by gives it no value", "write --param by=2, say"]),
+        (["kernels.py:scale", "--param", "=2"], ["--param =2 names no parameter", "write --param factor=2"]),
         (["kernels.py:scale", "--param", "b=2"], ["scale has no parameter `b`"]),
-        (["kernels.py:scale", "--layout", "x=a,b"], ["'a,b' is not a list of extents"]),
+        (
+            ["kernels.py:scale", "--layout", "x=a,b"],
+            ["'a,b' is not a list of extents", "--layout x=512,512,3"],
+        ),
         (["kernels.py:shrink"], ["`image`", "`out`", "compile-time value for `factor`", "3 errors"]),
         (["kernels.py:shrink"], ["write --layout image=480,640, say", "write --param factor=2, say"]),
         (

@@ -151,11 +151,14 @@ def _unknown(file: str, name: str, kernels: Iterable[str], made: object = None) 
 
 def _split(item: str, option: str, example: str) -> tuple[str, str]:
     name, equals, value = item.partition("=")
-    if not equals or not name.isidentifier():
-        raise CompileError.at(
-            "option", f"{option} {item} names no parameter", None, hints=(f"write {option} {example}",)
-        )
-    return name, value
+    if equals and name.isidentifier():
+        return name, value
+    what = "names no parameter"
+    if item.isidentifier():
+        what, example = "gives it no value", f"{item}={example.partition('=')[2]}"
+    raise CompileError.at(
+        "option", f"{option} {item} {what}", None, hints=(f"write {option} {example}, say",)
+    )
 
 
 def _layout(item: str) -> tuple[str, Any]:
@@ -169,7 +172,7 @@ def _layout(item: str) -> tuple[str, Any]:
             "option",
             f"--layout {item}: {extents!r} is not a list of extents",
             None,
-            hints=("write --layout image=512,512,3",),
+            hints=(f"write --layout {name}=512,512,3, say",),
         ) from None
 
 
