@@ -76,11 +76,15 @@ def comparison_hint(value: object) -> str:
     return operand_hint(value)
 
 
-def meeting_hint(op: str, left: type[Any], right: type[Any]) -> str:
-    """How to make two number types meet that do not by themselves; compared, in one that holds both."""
+def meeting_hint(op: str, left: type[Any], right: type[Any], many: tuple[bool, bool] | None = None) -> str:
+    """How to make two number types meet that do not by themselves; compared, in one that holds both.
+
+    ``many`` says which of the two have several numbers, where it is not the lanes of their types.
+    """
+    wide = many or (left.lanes > 1, right.lanes > 1)
     bits = 2 * max(left.dtype.bits, right.dtype.bits)
     both = "Float32" if left.dtype.is_float else f"Int{bits}"
-    first, second = _converted(LEFT, left), _converted(RIGHT, right)
+    first, second = map(_converted, (LEFT, RIGHT), wide)
     if left.dtype.is_float or (bits <= 64 and op in _COMPARISONS):
         return f"compute in {both}: write {first(both)} and {second(both)}"
     own, other = _short(left), _short(right)
@@ -95,9 +99,9 @@ def _short(cls: type[Any]) -> str:
     return cls.__name__.removeprefix("SIMD[").partition(",")[0]
 
 
-def _converted(side: str, cls: type[Any]) -> Callable[[str], str]:
-    """How a number or a vector of that class becomes one of another type."""
-    return lambda to: f"{to}({side})" if cls.lanes == 1 else f"{side}.cast({to})"
+def _converted(side: str, many: bool) -> Callable[[str], str]:
+    """How a number, or several, become of another type."""
+    return lambda to: f"{side}.cast({to})" if many else f"{to}({side})"
 
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")

@@ -304,11 +304,12 @@ def meet_in(what: str, a: Any, c: Any) -> None:
     if not (isinstance(p, Number) and isinstance(q, Number)) or p.weak is not None or q.weak is not None:
         return  # what is not settled yet is told of by the numbers
     if promote(p.dtype, q.dtype) is None:
-        shown, names = (type(x).__name__ for x in (a, c)), (number_class(n.dtype).__name__ for n in (p, q))
+        shown = [type(x).__name__ for x in (a, c)]
+        many = isinstance(a, Parts), isinstance(c, Parts)
         refuse(
             "mixed-types",
             f"{what} meets {' and '.join(shown)}, and neither holds all values of the other",
-            hint=meeting_hint(*names, many=(isinstance(a, Parts), isinstance(c, Parts))),
+            hint=meeting_hint(what, number_class(p.dtype), number_class(q.dtype), many),
         )
 
 
