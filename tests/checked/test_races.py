@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planted import found, marked
-from weft import DeviceError, Float32, Int32, Pointer, UInt8, func, kernel
+from weft import DeviceError, Float32, Int, Int32, Pointer, UInt8, func, kernel
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
@@ -266,3 +266,28 @@ def test_the_report_names_threads_blocks_and_memory(ctx: DeviceContext) -> None:
     ctx.enqueue_function(no_barrier_before_reuse, np.ones(128, np.float32), grid_dim=2, block_dim=64)
     with pytest.raises(DeviceError, match="of `s` in one thread and"):
         ctx.synchronize()
+
+
+@kernel
+def shifted(x: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n - 1:
+        x[i] = x[i + 1]
+
+
+@pytest.mark.parametrize(
+    ("launch", "cure"),
+    [
+        ({"over": 64}, "elements of a range have no order"),  # a barrier in one of them would not help
+        ({"grid_dim": 1, "block_dim": 64}, "`barrier()`"),
+        ({"grid_dim": 64, "block_dim": 1}, "blocks have no order"),
+    ],
+)
+def test_the_cure_goes_by_what_gives_an_order(launch: dict[str, Any], cure: str) -> None:
+    with DeviceContext(api="cpu", checked=True) as ctx:
+        x = ctx.enqueue_create_buffer(Float32, 64)
+        x.enqueue_fill(1.0)
+        ctx.enqueue_function(shifted, x, 64, **launch)
+        with pytest.raises(DeviceError, match="data-race") as told:
+            ctx.synchronize()
+        assert cure in told.value.reports[0].hints[0]

@@ -406,12 +406,15 @@ def _described(
         more = [*(f"{p.name}.cells" for p in arguments if p.pointer), "shared.cells", "shadow"]
         arguments += [Argument(name, DType.uint64) for name in more]
     _check_parameters(instance.kernel.definition, arguments, target)
+    uses = {*draft.uses, *(["waits"] if _may_wait(module, function, target) else ())}
+    if over is not None and options.checked:
+        uses.add("over")  # whose elements have no order, of one block or not
     return KernelInfo(
         entry=entry_symbol(function.name, target),
         signature=Signature(instance.kernel.definition.name, tuple(arguments)),
         place=(function.file, function.line),
         per_thread=(1, 1) if over is None else over.per_thread,
-        uses=frozenset({*draft.uses, *(["waits"] if _may_wait(module, function, target) else ())}),
+        uses=frozenset(uses),
         shared=shared_memory([draft]),
         dynamic_shared=draft.dynamic_shared,
         max_threads=draft.max_threads,

@@ -163,7 +163,9 @@ def _data_race(told: Told, site: FaultSite) -> Report:
         hint += f"; or {'read it by `Atomic.load`' if 'reads' in verbs else 'write it by `Atomic.store`'}"
     if "warps" in told.kernel.uses and _in_a_warp(told.thread, other.thread):
         hint += "; or those of the warp alone: `syncwarp()`"
-    if there != told.block:
+    if "over" in told.kernel.uses:
+        hint = "elements of a range have no order: give each its own memory, use `Atomic`, or launch twice"
+    elif there != told.block:
         hint = (
             "blocks have no order: give each its own memory, use `Atomic`, hand over by a release, "
             "or launch twice"
@@ -172,8 +174,8 @@ def _data_race(told: Told, site: FaultSite) -> Report:
             hint = "let all blocks wait between the two: `grid_sync()`"
         elif "clusters" in told.kernel.uses:
             hint = "let the cluster's blocks wait between the two: `cluster_sync()`; others have no order"
-        if "" not in (site.scope, other.site.scope):
-            hint = 'one is atomic for its own block alone: leave out `scope="block"`'
+    if there != told.block and "" not in (site.scope, other.site.scope):
+        hint = 'one is atomic for its own block alone: leave out `scope="block"`'
     where = f"{verb} it in {'another block' if there is None else f'block {there}'}, thread {other.thread}"
     place = Other(location_of(other.site), where, there, other.thread)
     return replace(of_access(told, site, message, at, (hint,)), other=place)
