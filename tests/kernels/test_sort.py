@@ -132,3 +132,32 @@ def test_elements_of_other_sizes_are_refused_where_they_are_moved() -> None:
     for call in (lambda: transpose(x), lambda: take(x, rows, 0), lambda: embedding(rows, x)):
         with pytest.raises(LaunchError, match="whose elements are of 16 bytes"):
             call()
+
+
+def test_pairs_of_results_in_given_memory(device: DeviceContext) -> None:
+    x = np.random.default_rng(5).integers(-50, 50, (3, 700)).astype(np.int32)
+    for k in (3, 700):
+        out = placed(device, np.zeros((3, k), np.int32)), placed(device, np.zeros((3, k), np.int64))
+        for _ in range(2):  # the second time by a plan
+            assert topk(placed(device, x), k, out=out) == out
+        order = np.argsort(-x, axis=1, kind="stable")[:, :k]
+        np.testing.assert_array_equal(found(out[1]), order)
+        np.testing.assert_array_equal(found(out[0]), np.take_along_axis(x, order, 1))
+    keys, moved = placed(device, x), placed(device, np.zeros((3, 700), np.float32))
+    given = placed(device, x.astype(np.float32))
+    assert sort_by_key(keys, given, out=(keys, moved)) == (keys, moved)
+    np.testing.assert_array_equal(found(keys), np.sort(x))
+    np.testing.assert_array_equal(found(moved), np.sort(x).astype(np.float32))
+
+
+def test_pairs_that_do_not_fit() -> None:
+    x = np.arange(12, dtype=np.int64).reshape(3, 4)
+    memory = np.zeros((3, 4), np.int64)
+    with pytest.raises(LaunchError, match="topk: out is an ndarray, and there are two results"):
+        topk(x, 2, out=memory)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(LaunchError, match=r"topk: out is of shape \(3, 4\), and the result's is \(3, 2\)"):
+        topk(x, 2, out=(memory, memory))
+    with pytest.raises(LaunchError, match="sort_by_key: out is memory that the other result has too"):
+        sort_by_key(x, x, out=(memory, memory))
+    with pytest.raises(LaunchError, match="sort_by_key: out is memory that values has too"):
+        sort_by_key(x, memory, out=(x, memory))

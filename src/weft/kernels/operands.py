@@ -279,6 +279,7 @@ class Operands:
         *,
         name: str = "out",
         same: Sequence[Operand | None] = (),
+        beside: Operand | None = None,
     ) -> Operand:
         """What the operation writes: ``out``, checked, or a new array of the first operand's library.
 
@@ -288,6 +289,7 @@ class Operands:
             out: what the caller gave.
             name: the parameter's name.
             same: operands that may be this very array, as each element is read before it is written.
+            beside: another result.
 
         Raises:
             LaunchError: ``out`` is read-only, of another shape, type or device, or shares memory with another
@@ -306,12 +308,13 @@ class Operands:
         lines = zip(made.strides, made.shape, strict=True)
         if made.size and any(stride == 0 and extent > 1 for stride, extent in lines):
             made.refuse("an array in which elements lie at the same place", "pass a copy", "array-strides")
-        for other in self.given.values():
+        for other in (*self.given.values(), *([beside] if beside is not None else [])):
             apart = made.ends <= other.address or other.ends <= made.address
             alike = other in same and other.address == made.address and other.strides == made.strides
             if not apart and not alike and made.size and other.size:
                 also = " in another order" if other in same else ""
-                made.refuse(f"memory that {other.name} has too{also}", "pass another array, or leave it out")
+                whose = "the other result" if other is beside else other.name
+                made.refuse(f"memory that {whose} has too{also}", "pass another array, or leave it out")
         self.given[name] = made
         _context_of([self.first, made])
         self.waits |= self.context.info.shares_host and _is_foreign(made)

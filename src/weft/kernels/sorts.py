@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from weft.algorithm.onesweep import sort_rows
+from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
@@ -61,8 +62,9 @@ def argsort(x: Any, axis: int = -1, *, descending: bool = False, out: Any = None
     return op.give(places)
 
 
-@planned
-def sort_by_key(keys: A, values: B, axis: int = -1, *, descending: bool = False) -> tuple[A, B]:
+def sort_by_key(
+    keys: A, values: B, axis: int = -1, *, descending: bool = False, out: tuple[Any, Any] | None = None
+) -> tuple[A, B]:
     """Keys in order as by ``sort``, and the values that go with them. Thrust: ``sort_by_key``.
 
     Args:
@@ -70,6 +72,7 @@ def sort_by_key(keys: A, values: B, axis: int = -1, *, descending: bool = False)
         values: of the same shape, numbers or bools.
         axis: along which.
         descending: as for ``sort``.
+        out: where both go; the first may be ``keys``.
 
     Raises:
         LaunchError: an argument is wrong.
@@ -80,18 +83,24 @@ def sort_by_key(keys: A, values: B, axis: int = -1, *, descending: bool = False)
         >>> sort_by_key(np.array([3, 1, 2]), np.array([0.5, 1.5, 2.5]))
         (array([1, 2, 3]), array([1.5, 2.5, 0.5]))
     """
+    return _sort_by_key(keys, values, axis, descending, *_both("sort_by_key", out))
+
+
+@planned
+def _sort_by_key(keys: Any, values: Any, axis: int, descending: bool, first: Any, second: Any) -> Any:
     op = Operands("sort_by_key", keys=keys, values=values)
     source = op["keys"].of("number or bool")
     others = op["values"].of("number or bool").shaped(source.shape, "that of keys is")
     along = op.axis(axis)
-    target = op.result(source.shape, source.dtype, name="keys")
-    moved = op.result(source.shape, others.dtype, name="values")
+    target = op.result(source.shape, source.dtype, first, same=[source])
+    moved = op.result(source.shape, others.dtype, second, beside=target)
     _sorted(op, source, target, along, descending, others, moved)
     return op.give(target), op.give(moved)
 
 
-@planned
-def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
+def topk(
+    x: A, k: int, axis: int = -1, *, largest: bool = True, out: tuple[Any, Any] | None = None
+) -> tuple[A, A]:
     """The ``k`` greatest elements of each row along an axis, and their places, as ``torch.topk`` has them.
 
     The greatest comes first, of equal ones the first, and nan last. Long rows are selected from
@@ -102,6 +111,7 @@ def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
         k: how many, up to the row's length.
         axis: along which.
         largest: whether the greatest are meant, or the least.
+        out: where both go.
 
     Returns:
         the elements, and Int64 that count from the row's first.
@@ -115,13 +125,19 @@ def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
         >>> topk(np.array([3, -1, 4, 3]), 2)
         (array([4, 3]), array([2, 0]))
     """
+    return _topk(x, k, axis, largest, *_both("topk", out))
+
+
+@planned
+def _topk(x: Any, k: int, axis: int, largest: bool, first: Any, second: Any) -> Any:
     op = Operands("topk", x=x)
     source = op["x"].of("number or bool")
     along = op.axis(axis)
     n = source.shape[along]
     k, largest = as_index("topk", "k", k, 1, 0, n), bool(largest)
     shape = tuple(k if number == along else extent for number, extent in enumerate(source.shape))
-    values, places = [op.result(shape, dtype) for dtype in (source.dtype, DType.int64)]
+    values = op.result(shape, source.dtype, first)
+    places = op.result(shape, DType.int64, second, beside=values)
     if values.size and n >= LONG and k * SHARE <= n:
         kept, where = _room(op, values, along), _room(op, values, along, DType.int64)
         select_rows(op, _side_by_side(op, source, along, False), n, k, largest, kept, where)
@@ -132,6 +148,18 @@ def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
         for whole, target in ((made, values), (order, places)):
             copy(op, whole.seen(shape, whole.strides), target)
     return op.give(values), op.give(places)
+
+
+def _both(operation: str, out: Any) -> tuple[Any, Any]:
+    """The two arrays of an ``out``, or none."""
+    if out is None:
+        return None, None
+    if type(out) not in (tuple, list) or len(out) != 2:
+        message = f"{operation}: out is {a_(type(out).__name__)}, and there are two results"
+        hint = "pass a pair of arrays: out=(first, second)"
+        raise LaunchError.here("argument-type", message, hint, at=("out", 0))
+    first, second = out
+    return first, second
 
 
 def _sorted(
