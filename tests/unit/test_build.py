@@ -438,6 +438,8 @@ def test_precompile_fills_the_cache_beside_the_program(program: Path, tmp_path: 
         assert all(each.found for each in outcomes)
         partly = precompile(module, target="sm_90")
         assert partly.left_out == ("__ahead__.halve", "__ahead__.power")
+        one = precompile(module.plain, target="sm_90").wait()
+        assert repr(one) == "<1 kernel, compiled>"
 
 
 def test_precompile_tells_what_cannot_be_compiled(program: Path, tmp_path: Path) -> None:

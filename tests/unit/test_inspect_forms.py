@@ -76,6 +76,19 @@ def test_the_staged_python(capsys: Capture) -> None:
     assert re.search(r"^\+.* \+ by", text, re.MULTILINE)
 
 
+def test_a_layout_and_a_type_are_asked_for_in_turn(tmp_path: Path, capsys: Capture) -> None:
+    program = tmp_path / "opened.py"
+    program.write_text(
+        "from typing import Any\nfrom weft import kernel\nfrom weft.layout import LayoutTensor\n\n\n"
+        "@kernel\ndef cleared(x: LayoutTensor[Any]):\n    x[0] = 0\n"
+    )
+    words, layout = [f"{program}:cleared", "--target", "sm_90"], ["--layout", "x=8"]
+    for more, hint in (([], "--layout x=480,640"), (layout, "--type x=Float32")):
+        assert main(["inspect", *words, *more]) == 1
+        assert capsys.readouterr().err.endswith(f"  = help: write {hint}, say\n")
+    assert ".entry cleared" in shown(capsys, *words, *layout, "--type", "x=Float32")
+
+
 def test_two_kernels(capsys: Capture) -> None:
     here = f"{__file__}:multiplied"
     text = shown(capsys, f"--diff={__file__}:added", here, "--target", "sm_90")

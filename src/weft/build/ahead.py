@@ -44,7 +44,9 @@ class Precompiled:
             self._errors.append(CompileError(found))
 
     def __repr__(self) -> str:
-        return f"<{len(self.names)} kernels, {'compiled' if self.done else 'being compiled'}>"
+        count = len(self.names)
+        kernels = f"{count} kernel{'' if count == 1 else 's'}"
+        return f"<{kernels}, {'compiled' if self.done else 'being compiled'}>"
 
     @property
     def done(self) -> bool:

@@ -117,7 +117,7 @@ def _meant(file: str, name: str, module: ModuleType) -> Any:
 
 def in_options(diagnostic: Diagnostic, kernel: Kernel[...]) -> Diagnostic:
     """A message about what a parameter lacks, with the option that gives it."""
-    named = re.search(r"`(\w+)`$", diagnostic.message)
+    named = re.search(r"`(\w+)`(?:$| is not known: found no (layout|element type))", diagnostic.message)
     known = {p.name: p for p in parameters(kernel.definition)}
     if named is None or diagnostic.code not in ("open-type", "missing-comptime") or named[1] not in known:
         return diagnostic
@@ -127,6 +127,8 @@ def in_options(diagnostic: Diagnostic, kernel: Kernel[...]) -> Diagnostic:
     )
     if p.comptime and not p.variable:
         hint = f"write --param {name}=2, say, or the name of a value in the file"
+    elif named[2] == "element type":
+        hint = f"write --type {name}=Float32, say"
     elif (get_origin(p.annotation) or p.annotation) is LayoutTensor:
         hint = f"write --layout {name}=480,640, say"
     return replace(diagnostic, hints=(hint,))
