@@ -160,6 +160,34 @@ def test_a_browser_opens_the_kernel_of_a_line(tmp_path: Path) -> None:
         assert ('class="own"' in ptx) == (line != 1)
 
 
+PRESSED = """<script>
+const said = [];
+document.querySelector("section .text").focus();
+for (const key of ["ArrowDown", "ArrowDown", "ArrowUp", "Enter", "Escape"]) {
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+  const lit = [...document.querySelectorAll("section:first-child .own")];
+  said.push(`${key} ${lit.map((e) => e.dataset.at.split(":")[1])}`);
+}
+document.title = said.join(", ");
+</script>"""
+
+
+def test_a_browser_goes_by_keys(tmp_path: Path) -> None:
+    """Lines that became something, one after the other; Esc ends it."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium here")
+    page = tmp_path / "page.html"
+    explore(smooth, target="sm_90").save(page)
+    page.write_text(page.read_text(encoding="utf-8") + PRESSED, encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--dump-dom"]
+    command = [browser, *options, f"file://{page}"]
+    dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    first, second = HALF.line - 2, HALF.line  # where the function begins, and what it gives
+    steps = f"ArrowDown {first}, ArrowDown {second}, ArrowUp {first}, Enter {first}, Escape "
+    assert f"<title>{steps}</title>" in dom
+
+
 def test_a_browser_lights_what_became_of_a_line(tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
