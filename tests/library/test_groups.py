@@ -423,6 +423,30 @@ def test_an_assertion_ends_its_thread(cpu: DeviceContext) -> None:
 
 
 @kernel
+def meets_by_hand(x: Pointer[Int32], here: Pointer[Int32], out: Pointer[Int32]):
+    x[global_idx.x] = Int32(global_idx.x)
+    barrier()
+    if thread_idx.x == 0:
+        Atomic.fetch_add(here, Int32(1), ordering="release")
+        rounds = 0
+        while Atomic.load(here, ordering="acquire") < Int32(grid_dim.x) and rounds < 300_000_000:
+            rounds += 1
+    barrier()
+    out[global_idx.x] = x[grid_dim.x * block_dim.x - 1 - global_idx.x]
+
+
+@pytest.mark.parametrize("checked", [False, {"bounds"}])
+def test_blocks_that_wait_for_later_ones_by_a_loop(checked: Any) -> None:
+    with DeviceContext(api="cpu", checked=checked) as ctx:
+        x, here, out = (put(ctx, np.zeros(n, np.int32)) for n in (20, 1, 20))
+        for turn in range(1, 3):
+            ctx.enqueue_function(meets_by_hand, x, here, out, grid_dim=5, block_dim=4, cooperative=True)
+            assert get(ctx, out).tolist() == list(range(20))[::-1], turn
+            here.enqueue_fill(0)
+            out.enqueue_fill(0)
+
+
+@kernel
 def parts_in_a_grid(x: Pointer[Int32], n: Int):
     if x[block_idx.x] > 0:
         grid_sync()

@@ -42,6 +42,8 @@ _SMALL_SECONDS = 4e-5
 stream has nothing to do, the thread that asks for them runs them itself."""
 _FEW, _MORE = 64, 4
 """Integers up to the first, or so many times those of a short launch, are thought to make no launch long."""
+_MOST_TOGETHER = 512
+"""Blocks that have a thread each, where they wait for each other by loops of their own."""
 _CHUNKS_PER_WORKER = 8
 _BY_PYTHON = frozenset({"waits", "grid_sync", "clusters"})
 """What kernels use that only Python launches: they may wait, or need what it fills in."""
@@ -342,6 +344,9 @@ def run_launch(
     small = threads < _SMALL if function.most < 0 else threads <= function.most
     one = small or function.kernel.granule or function.schedule is not None
     workers = 1 if one else min(function.workers, total)
+    together = _waits_by_itself(queued) and not function.kernel.granule and total <= _MOST_TOGETHER
+    if together:  # each block has a thread, as an earlier one may look for what a later one writes
+        workers, small = total, False
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
     state = next(_ids)
     cluster = (attributes and attributes.cluster) or (1, 1, 1)
@@ -362,7 +367,7 @@ def run_launch(
     running.place, running.order = place, order
     start = time.perf_counter()
     try:
-        shared = None if small or lane is None else lane.shared(function.workers)
+        shared = None if small or together or lane is None else lane.shared(function.workers)
         if function.kernel.checked and not function.kernel.granule:
             memory_of(function.kernel, (ctypes.c_uint64 * (len(packed) // 8)).from_buffer(packed))
         entry = function.entry
@@ -386,6 +391,14 @@ def run_launch(
     if running.failure is None and not running.reports:
         return None
     return Failed(running.failure, running.counted())
+
+
+def _waits_by_itself(launch: Launch) -> bool:
+    """Whether its blocks run at once and may wait for each other by loops of their own."""
+    function, attributes = launch.function, launch.attributes
+    assert isinstance(function, CpuFunction)
+    cooperative = attributes is not None and attributes.cooperative
+    return cooperative and function.waits and "grid_sync" not in function.kernel.uses
 
 
 def _shuffled(function: CpuFunction, launch: LaunchBlock, total: int) -> Callable[[int, int], None]:
