@@ -99,7 +99,7 @@ REFUSED = {
     "s = 1 if t.max(axis=0) > 0.5 else 2": ("also with one element", "a reduction without axis= is one"),
     "s = (t > 0.0) and (t < 1.0)": ("is no condition", "`a & b`"),
     "s = rand(1, tile.arange(64))": ("is an Int, not a Tile", r"tile.arange\(64\).map\(lambda"),
-    "s = pop_count(tile.arange(64))": ("pop_count takes integers", r".map\(lambda"),
+    "s = pop_count(tile.arange(64))": ("pop_count takes integers", r".map\(pop_count\)"),
     "s = t @ t": ("cannot combine a Tile with a Tile", r"tile.dot\(a, b\)"),
     "s = tile.load(p + tile.arange(64))": ("not a Tile", r"tile.gather\(x, "),
     "s = tile.load(x + tile.arange(64))": ("not with a LayoutTensor", r"tile.load\(x, i, 128\)"),

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from weft.algorithm.onesweep import sort_rows
 from weft.diagnostics import LaunchError, a_
+from weft.diagnostics.flags import with_flags
 from weft.dtype import DType
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
@@ -62,6 +63,7 @@ def argsort(x: Any, axis: int = -1, *, descending: bool = False, out: Any = None
     return op.give(places)
 
 
+@with_flags
 def sort_by_key(
     keys: A, values: B, axis: int = -1, *, descending: bool = False, out: tuple[Any, Any] | None = None
 ) -> tuple[A, B]:
@@ -98,6 +100,7 @@ def _sort_by_key(keys: Any, values: Any, axis: int, descending: bool, first: Any
     return op.give(target), op.give(moved)
 
 
+@with_flags
 def topk(
     x: A, k: int, axis: int = -1, *, largest: bool = True, out: tuple[Any, Any] | None = None
 ) -> tuple[A, A]:
@@ -134,7 +137,7 @@ def _topk(x: Any, k: int, axis: int, largest: bool, first: Any, second: Any) -> 
     source = op["x"].of("number or bool")
     along = op.axis(axis)
     n = source.shape[along]
-    k, largest = as_index("topk", "k", k, 1, 0, n), bool(largest)
+    k = as_index("topk", "k", k, 1, 0, n)
     shape = tuple(k if number == along else extent for number, extent in enumerate(source.shape))
     values = op.result(shape, source.dtype, first)
     places = op.result(shape, DType.int64, second, beside=values)
