@@ -115,17 +115,26 @@ class Walk:
                 goes_on = False
         return goes_on
 
-    def many(self, v: Value, holds: bool) -> bool:
-        """Whether neighbouring threads are known to come where a condition holds, or where it does not."""
+    def many(self, v: Value, holds: bool, known: dict[tuple[Value, bool], bool] | None = None) -> bool:
+        """Whether neighbouring threads are known to come where a condition holds, or where it does not.
+
+        What is ``known`` already of its parts is not asked again.
+        """
+        known = {} if known is None else known
+        if (v, holds) not in known:
+            known[v, holds] = self._many(v, holds, known)
+        return known[v, holds]
+
+    def _many(self, v: Value, holds: bool, known: dict[tuple[Value, bool], bool]) -> bool:
         op = v.owner
         if not isinstance(op, Op):
             return isinstance(v.owner, type(None)) and not self._deep  # an argument of the kernel
         if op.name == "arith.constant":
             return True
         if op.name in ("arith.andi", "arith.ori") and v.type is I1:
-            return all(self.many(part, holds) for part in op.operands)
+            return all(self.many(part, holds, known) for part in op.operands)
         if op.name == "arith.xori" and v.type is I1:
-            return all(self.many(part, not holds) for part in op.operands)
+            return all(self.many(part, not holds, known) for part in op.operands)
         if op.name != "arith.cmpi":
             return False
         left, right = map(self.addresses.terms, op.operands)

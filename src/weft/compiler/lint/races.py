@@ -53,9 +53,15 @@ class _Making:
         self.walk = walk
         self.place = place
         self.known: dict[Value, bool] = {}
+        self.read: dict[Value, bool] = {}
 
     def reads(self, v: Value) -> bool:
         """Whether it was made of what the place held, by arithmetic alone."""
+        if v not in self.read:  # what is used twice, again and again, is asked once
+            self.read[v] = self._reads(v)
+        return self.read[v]
+
+    def _reads(self, v: Value) -> bool:
         op = v.owner
         if not isinstance(op, Op):
             return False

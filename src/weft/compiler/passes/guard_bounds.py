@@ -122,11 +122,20 @@ class GuardAnalysis:
 
 
 def parts_of(condition: Value, negated: bool) -> list[Value]:
-    """What must all hold for a condition to hold; if ``negated``, all not, for it not to."""
-    owner = condition.owner
-    if isinstance(owner, Op) and owner.name == ("arith.ori" if negated else "arith.andi"):
-        return [part for operand in owner.operands for part in parts_of(operand, negated)]
-    return [condition]
+    """What must all hold for a condition to hold; if ``negated``, all not, for it not to: each once."""
+    joins = "arith.ori" if negated else "arith.andi"
+    found, seen, waiting = list[Value](), set[Value](), [condition]
+    while waiting:
+        part = waiting.pop()
+        if part in seen:
+            continue
+        seen.add(part)
+        owner = part.owner
+        if isinstance(owner, Op) and owner.name == joins:
+            waiting += reversed(owner.operands)
+        else:
+            found.append(part)
+    return found
 
 
 def bound_of(condition: Value, negated: bool, shared: Shared, ranges: Ranges) -> Bound | None:

@@ -15,6 +15,7 @@ from weft.compiler.ir.core import Function, Global, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.terms import Terms, added, constant, difference, multiplied, number, symbols
 from weft.compiler.ir.types import I1, I64, IntType, PointerType
+from weft.compiler.passes.guard_bounds import parts_of
 from weft.compiler.passes.indices import is_positive
 from weft.compiler.passes.origins import VERBS, accessed, size_of
 from weft.compiler.passes.proofs import (
@@ -293,7 +294,7 @@ class Reaches:
             flag = self._flags[condition]
             return list((flag.yes if truth else flag.no) or ())
         if op.name == ("arith.andi" if truth else "arith.ori"):
-            return [f for part in op.operands for f in self._facts_of(part, truth=truth)]
+            return [f for part in parts_of(condition, not truth) for f in self._facts_of(part, truth=truth)]
         if op.name == "arith.xori":
             other = op.operands[1].owner
             flips = isinstance(other, Op) and other.name == "arith.constant" and bool(other.attrs["value"])

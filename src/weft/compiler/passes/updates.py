@@ -42,15 +42,19 @@ def _is_plain(op: Op) -> bool:
 
 
 def _is_of(read: Op, write: Op) -> bool:
-    return read.result.type == write.operands[1].type and _same(read.operands[0], write.operands[0])
+    return read.result.type == write.operands[1].type and _same(read.operands[0], write.operands[0], set())
 
 
-def _same(a: Value, b: Value) -> bool:
-    """Whether two values are computed alike from the same."""
-    if a is b:
+def _same(a: Value, b: Value, known: set[tuple[Value, Value]]) -> bool:
+    """Whether two values are computed alike from the same; what is known is not asked again."""
+    if a is b or (a, b) in known:
         return True
     one, other = a.owner, b.owner
     if not (isinstance(one, Op) and isinstance(other, Op) and one.spec is other.spec and one.spec.pure):
         return False
-    alike = one.attrs == other.attrs and len(one.results) == len(other.results) == 1
-    return alike and not one.regions and all(map(_same, one.operands, other.operands))
+    alike = one.attrs == other.attrs and len(one.results) == len(other.results) == 1 and not one.regions
+    pairs = zip(one.operands, other.operands, strict=True) if alike else ()
+    if not alike or not all(_same(x, y, known) for x, y in pairs):
+        return False
+    known.add((a, b))
+    return True
