@@ -342,11 +342,7 @@ def run_launch(
     total = grid[0] * grid[1] * grid[2]
     threads = total * block[0] * block[1] * block[2]
     small = threads < _SMALL if function.most < 0 else threads <= function.most
-    one = small or function.kernel.granule or function.schedule is not None
-    workers = 1 if one else min(function.workers, total)
-    together = _waits_by_itself(queued) and not function.kernel.granule and total <= _MOST_TOGETHER
-    if together:  # each block has a thread, as an earlier one may look for what a later one writes
-        workers, small = total, False
+    workers, pooled = _workers(queued, total, small=small)
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
     state = next(_ids)
     cluster = (attributes and attributes.cluster) or (1, 1, 1)
@@ -367,7 +363,7 @@ def run_launch(
     running.place, running.order = place, order
     start = time.perf_counter()
     try:
-        shared = None if small or together or lane is None else lane.shared(function.workers)
+        shared = lane.shared(function.workers) if pooled and lane is not None else None
         if function.kernel.checked and not function.kernel.granule:
             memory_of(function.kernel, (ctypes.c_uint64 * (len(packed) // 8)).from_buffer(packed))
         entry = function.entry
@@ -391,6 +387,17 @@ def run_launch(
     if running.failure is None and not running.reports:
         return None
     return Failed(running.failure, running.counted())
+
+
+def _workers(launch: Launch, total: int, *, small: bool) -> tuple[int, bool]:
+    """How many threads of the host take its blocks, and whether those of the stream's native queue may."""
+    function = launch.function
+    assert isinstance(function, CpuFunction)
+    noting = bool(function.kernel.granule)
+    if not noting and total <= _MOST_TOGETHER and _waits_by_itself(launch):
+        return total, False  # each block has a thread, as an earlier one may look for what a later one writes
+    one = small or noting or function.schedule is not None
+    return 1 if one else min(function.workers, total), not small
 
 
 def _waits_by_itself(launch: Launch) -> bool:
