@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from placed_arrays import found, placed
+from weft.dtype import as_dtype
 from weft.gpu.host import DeviceContext
 from weft.kernels.operands import Operands
+from weft.kernels.products import tiles
 from weft.kernels.products.choice import Shape
 from weft.kernels.products.problem import Ends, Problem, as_side, turned
 from weft.kernels.products.tiles import by_warpgroups
@@ -65,3 +68,44 @@ def test_parts_are_joined(
         if not bare:
             expected = expected / 2 + np.arange(m)[:, None] - np.arange(n)
         np.testing.assert_array_equal(found(out), expected)
+
+
+@pytest.mark.parametrize("m", [5, 32])
+def test_few_rows_are_a_tiles_columns(device: DeviceContext, m: int) -> None:
+    if not device.info.shares_host and not find_target(device.target).supports(Feature.WGMMA):
+        pytest.skip("this GPU has no wgmma")
+    n, k = 520, 256
+    generator = np.random.default_rng(m)
+    a, b, bias, rows = (
+        generator.integers(-3, 4, x).astype(np.float16) for x in ((2, m, k), (2, k, n), (n,), (m, 1))
+    )
+    op = Operands(
+        "matmul", a=placed(device, a), b=placed(device, b), c=placed(device, bias), d=placed(device, rows)
+    )
+    out = placed(device, np.full((2, m, n), np.nan, np.float32))
+    target = op.result((2, m, n), Operands("sum", x=out).first.dtype, out)
+    terms = [("*", as_side(op, op["d"], (2,), (m, n))), ("+", as_side(op, op["c"], (2,), (m, n)))]
+    sides = as_side(op, op["a"], (2,), (m, k)), turned(as_side(op, op["b"], (2,), (k, n)))
+    problem = Problem(op, *sides, target, Ends(0.5, terms, None, True))
+    by_warpgroups(problem.turned(), Shape((64, 16), 1, 4, 1, 1, along=2, groups=1))
+    op.give(target)
+    expected = a.astype(np.float64) @ b.astype(np.float64) / 2 * rows + bias
+    np.testing.assert_array_equal(found(out), expected)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "epilogue", "turns"),
+    [(16, 4096, None, True), (4096, 16, None, False), (16, 4096, _shifted, False), (500, 4096, None, False)],
+)
+def test_which_products_are_turned(m: int, n: int, epilogue: Any, turns: bool) -> None:
+    info = SimpleNamespace(multiprocessors=132)
+    problem = SimpleNamespace(
+        extents=(m, n, 4096, 1),
+        groups=None,
+        a=SimpleNamespace(dtype=as_dtype("bfloat16")),
+        ends=Ends(1.0, [], epilogue, False),
+        op=SimpleNamespace(context=SimpleNamespace(info=info)),
+    )
+    (shape, _, _), turned = tiles.chosen(cast("Problem", problem), 64, (1, 1))
+    assert turned == turns
+    assert (shape.tile == (64, 16)) == (16 in (m, n) and epilogue is None)

@@ -45,12 +45,12 @@ from __future__ import annotations
 from typing import Generic, TypeVar, cast
 
 from weft.diagnostics.modules import present
-from weft.gpu.lanes import block_thread
+from weft.gpu.lanes import block_thread, block_threads
 from weft.gpu.mbarrier import SharedMemBarrier
 from weft.gpu.sync import barrier
 from weft.lang.number import NumberLike
 from weft.lang.pointer import Pointer
-from weft.lang.scalars import Int, UInt32, UInt64
+from weft.lang.scalars import Bool, Int, UInt32, UInt64
 from weft.lang.structs import struct
 
 __all__ = ["Pipeline"]
@@ -72,10 +72,10 @@ class Pipeline(Generic[N]):
             consumers: how many call ``consumer_release(n)`` each round.
         """
         stages = cast("int", N)
-        if block_thread() == 0:
-            for stage in range(stages):
-                SharedMemBarrier(self.words + stage).init(producers)
-                SharedMemBarrier(self.words + stages + stage).init(consumers)
+        for i in range(block_thread(), 2 * stages, block_threads()):
+            SharedMemBarrier(self.words + i).init(
+                Bool(i < stages).select(UInt32(producers), UInt32(consumers))
+            )
         barrier()
 
     def stage(self, n: NumberLike) -> Int:

@@ -52,7 +52,7 @@ from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.machine import by_warp, note_use, threads_are_loops, uses_thread
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.pointer import AddressSpace, Pointer
-from weft.lang.scalars import Float32, Int, UInt32, UInt64
+from weft.lang.scalars import Float32, Int, UInt32
 from weft.memory import stack_allocation
 
 __all__ = [
@@ -85,8 +85,8 @@ _SUMS = {"float32": "f32", "float16": "f16", "int32": "s32"}
 _STEP = 32
 """Bytes along k that one instruction takes."""
 _MOST_STEPS = 16
-_DESCRIPTOR = 8 * _LINE // 16 << 32 | 1 << 62
-"""Eight rows of a swizzled tile follow each other, and the next eight follow these."""
+_FORM = 8 * _LINE // 16 | 1 << 30
+"""The high word of a descriptor: eight rows of a swizzled tile follow each other, the next eight these."""
 
 N = TypeVar("N", bound=Number)
 
@@ -240,15 +240,16 @@ def wgmma_async(
     for s in range(steps):
         from_a = "{" + ", ".join(f"${place + 4 * s + i}" for i in range(4)) + "}" if held else "da"
         if not held:
-            each += f"add.s64 da, ${place + 1}, {along_a * s}; "
+            each += f"add.u32 at, ${place + 1}, {along_a * s}; mov.b64 da, {{at, form}}; "
         at_b = place + 4 * steps if held else place
-        each += f"add.s64 db, ${at_b}, {along_b * s}; setp.ne.b32 p, {int(s > 0 or bool(added))}, 0; "
-        each += f"{word} {names}, {from_a}, db, {flags}; "
+        each += f"add.u32 at, ${at_b}, {along_b * s}; mov.b64 db, {{at, form}}; "
+        each += f"setp.ne.b32 p, {int(s > 0 or bool(added))}, 0; {word} {names}, {from_a}, db, {flags}; "
     text = (
-        f"{{ .reg .pred p; .reg .b64 da, db; wgmma.fence.sync.aligned; {each}"
+        f"{{ .reg .pred p; .reg .b32 at, form; .reg .b64 da, db; mov.b32 form, {_FORM}; "
+        f"wgmma.fence.sync.aligned; {each}"
         f"wgmma.commit_group.sync.aligned; {'' if wait is None else _waited(wait)} }}"
     )
-    inputs = [str(i) for i in range(len(added))] + (["r"] * (4 * steps) + ["l"] if held else ["l", "l"])
+    inputs = [str(i) for i in range(len(added))] + ["r"] * (4 * steps + 1 if held else 2)
     places = ",".join([f"={letter}"] * count + inputs)
     next_columns = steps * (_STEP // 2) * _LINE // _CHUNK if b_major == "n" else 1
     tiles = [_descriptor(b, next_columns), *([] if held else [_descriptor(cast("Any", a), 1)])]
@@ -388,10 +389,12 @@ def _has(name: str) -> None:
         )
 
 
-def _descriptor(tile: Pointer[Any], leading: int) -> UInt64:
-    """What says to the hardware where a tile lies and how; ``leading``: the next 64 columns, in 16 bytes."""
-    address = UInt32(Int(tile)) >> 4 & 0x3FFF
-    return address.cast(UInt64) | UInt64(_DESCRIPTOR | leading << 16)
+def _descriptor(tile: Pointer[Any], leading: int) -> UInt32:
+    """The low word of what says to the hardware where a tile lies and how; ``leading``: the next 64 columns.
+
+    Both in 16 bytes. Of 32 bits, since the arithmetic of 64 took small tiles longer than their products.
+    """
+    return UInt32(Int(tile)) >> 4 & 0x3FFF | leading << 16
 
 
 @func

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from weft.gpu import warp
 from weft.gpu.indices import thread_idx
 from weft.gpu.mma import mma
 from weft.gpu.wgmma import wgmma_async
+from weft.lang.scalars import Int32
 from weft.tile.distribution import Bit, Distribution, bits_of
 from weft.tile.exchange import distributed, within_threads
 from weft.tile.registers import joined, lane, picked, pieces
@@ -131,7 +133,7 @@ def by_warpgroups(
     """
     (m, n), k = to.shape, left.shape[1]
     groups = len(_of_axis(to, 0)) - 2
-    first, step = (thread_idx.x >> 7 << 6, 64 << groups) if groups else (0, 64)
+    first, step = (warp.broadcast(Int32(thread_idx.x) >> 7 << 6), 64 << groups) if groups else (0, 64)
     held = _fragments_of(left, to, STEP // left.dtype.itemsize)
     if isinstance(left, Tile) and not held:
         left = staged(cast("Tile[Any]", left))

@@ -42,6 +42,9 @@ WARPGROUPS = (
     Shape((64, 128), 2, 7, 1, 920, along=2),
     Shape((64, 64), 1, 11, 1, 850, groups=1),
     Shape((64, 64), 1, 11, 1, 850, along=2, groups=1),
+    Shape((64, 128), 1, 8, 1, 1500, along=8, groups=1),
+    Shape((64, 32), 1, 12, 1, 800, along=2, groups=1),
+    Shape((64, 16), 1, 12, 1, 430, along=2, groups=1),
 )
 """Rates are those of an H200, whose tiles took so long for each stage."""
 LANES = (
@@ -51,6 +54,8 @@ LANES = (
 )
 ACROSS = (Shape((128, 128), (8, 8), 3, 2, 106), Shape((64, 64), (8, 4), 3, 4, 75))
 """Where no side lies along k: a thread's numbers are in fewer registers then, so two blocks run at once."""
+FEW = 64
+"""The most rows that may be a tile's columns instead."""
 SPLITS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 44)
 BESIDES, BYTES, JOIN = 4000, 26, 4000
 """Cycles that a tile takes beside its products; bytes of memory in a cycle of a multiprocessor; cycles until

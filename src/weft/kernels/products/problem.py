@@ -75,6 +75,12 @@ class Problem:
         """The type in which is summed."""
         return summed(self.a.dtype)
 
+    def turned(self) -> Problem:
+        """The same to the transposed result, for which there is no epilogue."""
+        terms = [(way, turned(x)) for way, x in self.ends.terms]
+        ends = Ends(self.ends.alpha, terms, None, self.ends.ranked)
+        return Problem(self.op, self.b, self.a, turned(self.out), ends)
+
     def launch(
         self, kernel: Any, grid: Any, block: Any, a: Operand, b: Operand, *more: Any, **known: Any
     ) -> None:

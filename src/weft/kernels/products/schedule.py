@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from weft import Comptime, Int, func
+from weft import Comptime, Int, UInt32, func
 from weft.lang import struct
 
 
@@ -69,13 +69,15 @@ class Schedule:
 
     def part(self, unit: Any) -> tuple[Any, Any]:
         """Of a unit that is a part: which of the split tiles it is of, and which part."""
-        return (unit - self.whole) % self.rest, (unit - self.whole) // self.rest
+        some, rest = UInt32(unit - self.whole), UInt32(self.rest)
+        return Int(some % rest), Int(some // rest)
 
     def found(self, unit: Any, table: Any, form: Form) -> Any:
         """The matrices of a unit, its first row and column, the end of its rows, and its steps along k."""
         tile, first, last = unit, Int(0), self.steps
         if form.split:
-            each, splits = -(-self.steps // self.splits), unit >= self.whole
+            each = Int(UInt32(self.steps + self.splits - 1) // UInt32(self.splits))
+            splits = unit >= self.whole
             own, part = self.part(unit)
             tile = splits.select(self.whole + own, unit)
             first = splits.select(part * each, Int(0))
@@ -84,17 +86,21 @@ class Schedule:
             each = -(-(last - first) // form.along)
             first = min(first + self.share * each, last)
             last = min(first + each, last)
-        count, (bm, bn) = self.down * self.across, form.tile
-        row, col = place(tile % count, self.down, self.across, form.band)
+        one, count, (bm, bn) = UInt32(tile), UInt32(self.down * self.across), form.tile
+        row, col = place(Int(one % count), self.down, self.across, form.band)
         if table:
             z, begin, end = (table[0][3 * row + i].cast(Int) for i in range(3))
             return z, begin, col * bn, end, Int(0), (begin < end).select(self.steps, Int(0))
-        return tile // count, (row * form.cluster + self.rank) * bm, col * bn, self.rows, first, last
+        return Int(one // count), (row * form.cluster + self.rank) * bm, col * bn, self.rows, first, last
 
 
 @func
 def place(tile: Int, down: Int, across: Int, band: Comptime[int]) -> tuple[Int, Int]:
-    """Row and column of a tile of the result, counted in tiles: bands of rows, from left to right."""
-    first = tile // (across * band) * band
-    high = min(down - first, Int(band))
-    return first + tile % (across * band) % high, tile % (across * band) // high
+    """Row and column of a tile of the result, counted in tiles: bands of rows, from left to right.
+
+    Numbers of tiles have 32 bits, as divisions of 64 take long.
+    """
+    one, wide = UInt32(tile), UInt32(across * band)
+    first = one // wide * band
+    high = min(UInt32(down) - first, UInt32(band))
+    return Int(first + one % wide % high), Int(one % wide // high)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from weft.dtype import DType
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.products import joining, lanes, warpgroups
-from weft.kernels.products.choice import ACROSS, LANES, WARPGROUPS, Shape, Way, choose, turns
+from weft.kernels.products.choice import ACROSS, FEW, LANES, WARPGROUPS, Shape, Way, choose, cost, turns
 from weft.kernels.products.groups import listed
 from weft.kernels.products.parts import MOST, join
 from weft.kernels.products.problem import Ends, Problem, aligned, line, turned
@@ -33,7 +33,9 @@ def by_warpgroups(
     depth = warpgroups.LINE // width
     a, b = (aligned(op, x, 16 // width, across=width == 2) for x in (problem.a, problem.b))
     if shape is None:
-        shape, splits, whole = _chosen(problem, depth, (_lines(a), _lines(b)))
+        (shape, splits, whole), other = chosen(problem, depth, (_lines(a), _lines(b)))
+        if other:
+            problem, a, b = problem.turned(), b, a
     (rows, columns), (m, n, k, z), groups = shape.tile, problem.extents, problem.groups
     table: tuple[Any, ...] = ()
     if groups is not None:
@@ -54,13 +56,19 @@ def by_warpgroups(
     _launch(problem, form, sides, (m, n, k, z, splits, whole), parts, table, min(units, most))
 
 
-def _chosen(problem: Problem, depth: int, lines: tuple[int, int]) -> Way:
-    """The cheapest way."""
+def chosen(problem: Problem, depth: int, lines: tuple[int, int]) -> tuple[Way, bool]:
+    """The cheapest way, and whether it is one to the transposed result: few rows fill a tile as columns."""
     m, n, k, z = problem.extents
     single, width = problem.groups is None, problem.a.dtype.itemsize
     extents = (m if single else -(-m // z)), n, k, z
-    units = problem.op.context.info.multiprocessors
-    return choose(WARPGROUPS, extents, depth, width, units, 64 if single else 1, lines)
+    given = depth, width, problem.op.context.info.multiprocessors
+    way = choose(WARPGROUPS, extents, *given, 64 if single else 1, lines)
+    if single and m <= FEW < n and problem.ends.epilogue is None:
+        other, around = (n, m, k, z), (lines[1], lines[0])
+        found = choose(WARPGROUPS, other, *given, 64, around)
+        if cost(found, other, *given, around) < cost(way, extents, *given, lines):
+            return found, True
+    return way, False
 
 
 def _launch(

@@ -209,7 +209,10 @@ def consume(
 ) -> None:
     """Multiply what has come, and write the sums."""
     (tiles_a, tiles_b), (bm, bn), cluster = memory, form.tile, form.cluster
-    group, bk, round = thread_idx.x // 128 - 1, LINE // tiles_a.dtype.itemsize, Int(0)
+    group = (
+        Int(warp.broadcast(Int32(thread_idx.x) // 128)) - 1
+    )  # of which the assembler knows that it is one's
+    bk, round = LINE // tiles_a.dtype.itemsize, Int(0)
     high, wide = bm * form.beside // form.groups, bn // form.beside
     rows, columns = group // form.beside * high, group % form.beside * wide
     kind = Int32 if tiles_a.dtype.is_integer else Float32
