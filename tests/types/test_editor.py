@@ -15,7 +15,8 @@ from type_checks import configure
 pytest.importorskip("pyright", reason="pyright is not installed: pip install 'weft[dev]'")
 ASKED = """
 = DeviceContext, ctx.enqueue_create_buffer, ctx.enqueue_copy, ctx.enqueue_function, ctx.compile_function
-ctx.synchronize, buffer.tensor, scale.bind, enqueue_function(scale, ready, bound
+ctx.synchronize, buffer.tensor, scale.bind, enqueue_function(scale, ready, bound, partly
+enqueue_function(tuned, @autotune
 x: Pointer, t: LayoutTensor, soa: SoA, v: SIMD, factor: Comptime, x: Pointer[Float32
 i = global_idx, = global_idx.x, = stack_allocation, AddressSpace.SHARED, Layout.row_major, barrier()
     items, = InlineArray, = relu, math.exp, math.clamp, 2.0).norm, ).cast, x.store, x.load
@@ -24,7 +25,7 @@ t.tile, t.dim, t.vectorize, .copy_from, Atomic.fetch_add, warp.sum, block.sum, v
 tile.tile_kernel, tile.load, tile.exp, row.max, tile.zeros, tile.dot, tile.store
 """
 """Pieces of the program, the last name of which an editor asks about."""
-_VARIABLES = {"ready", "items"}
+_VARIABLES = {"items", "partly"}
 """They have no words of their own."""
 
 

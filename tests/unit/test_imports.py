@@ -86,6 +86,7 @@ ROOMS: dict[str, set[str] | None] = {
     | {"launch.arguments", "launch.variants", "runtime", "targets"},
     "launch.arguments": BOTTOM | {"compiler.source", "foreign", "lang", "runtime"},
     "launch.dumps": {"compiler.pipeline", "diagnostics", "lang"},
+    "launch.kernels": BOTTOM | {"lang", "runtime"},
     "launch.launched": BOTTOM | {"compiler.source", "lang", "runtime"},
     "launch.made_again": {"diagnostics", "lang", "launch.arguments", "layout"},
     "launch.checked": BOTTOM | {"config", "runtime", "targets"},

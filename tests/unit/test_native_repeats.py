@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
 import struct as struct_
 from collections.abc import Callable
 from typing import Any, cast
@@ -106,7 +107,14 @@ def bound(ctx: DeviceContext, x: Any) -> None:
     ctx.enqueue_function(scale.bind(factor=7), x, over=8)
 
 
-@pytest.mark.parametrize("call", [tuples, dims, ints, shared, over, over_two, narrow, wide, bound])
+PARTLY = functools.partial(scale, factor=7)
+
+
+def partly(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(PARTLY, x, over=8)
+
+
+@pytest.mark.parametrize("call", [tuples, dims, ints, shared, over, over_two, narrow, wide, bound, partly])
 def test_values_made_anew(gpu: Gpu, call: Call) -> None:
     ctx = DeviceContext(api="cuda")
     ctx.compile_function(scale)
@@ -115,6 +123,16 @@ def test_values_made_anew(gpu: Gpu, call: Call) -> None:
         call(ctx, x)
     assert [who for who, *_ in gpu.launches] == ["python", *["native"] * 4]
     assert len({told(launch) for launch in gpu.launches}) == 1
+
+
+def test_a_partial_that_is_changed(gpu: Gpu) -> None:
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    x, factors = ctx.enqueue_create_buffer(Float32, 8), functools.partial(scale, factor=1)
+    for factor in (1, 1, 1, 2, 2):
+        factors.keywords["factor"] = factor
+        ctx.enqueue_function(factors, x, over=8)
+    assert [told(launch)[3] for launch in gpu.launches] == [1, 1, 1, 2, 2]
 
 
 def test_numbers_of_all_kinds(gpu: Gpu) -> None:

@@ -24,6 +24,7 @@ from weft.diagnostics.problems import Problems
 from weft.diagnostics.spelt import Spelt
 from weft.lang.above import above
 from weft.lang.elaboration import maybe_current
+from weft.lang.launchable import AtLaunch, Defaulted, Ts
 from weft.lang.told_apart import same, told_apart
 
 __all__ = ["Func", "Kernel", "func", "kernel"]
@@ -118,11 +119,7 @@ class Compiled(Spelt):
         return f"<{type(self).__name__.lower()} {self.__qualname__}{values}>"
 
 
-class Launchable(Generic[P]):
-    """What a launch takes: a kernel, or what ``compile_function`` made of one."""
-
-
-class Kernel(Compiled, Launchable[P]):
+class Kernel(Compiled, Generic[P]):
     """A function that runs once per thread of a launch; see ``kernel``."""
 
     tuned = False
@@ -142,7 +139,7 @@ class Kernel(Compiled, Launchable[P]):
         made.opt_level = opt_level
         return made
 
-    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> AtLaunch:
         """A kernel is launched, by ``ctx.enqueue_function(kernel, ...)``; a call is refused."""
         name = self.__name__
         refuse(
@@ -156,6 +153,12 @@ class Kernel(Compiled, Launchable[P]):
 
     def __get__(self, instance: object, owner: Any = None) -> Kernel[P]:
         return self  # with it, help() shows what the function says
+
+    @overload
+    def __getitem__(self: Defaulted[P, *Ts], item: Any) -> Kernel[P]: ...
+
+    @overload
+    def __getitem__(self, item: Any) -> Kernel[...]: ...
 
     def __getitem__(self, item: Any) -> Kernel[...]:
         """The kernel with type variables and compile-time parameters given, in their order."""
@@ -171,6 +174,12 @@ class Kernel(Compiled, Launchable[P]):
                 f"with compile-time parameters by name there or in {name}.bind(...)",
             )
         return self.bind(**values)
+
+    @overload
+    def bind(self: Defaulted[P, *Ts], **values: Any) -> Kernel[P]: ...
+
+    @overload
+    def bind(self, **values: Any) -> Kernel[...]: ...
 
     def bind(self, **values: Any) -> Kernel[...]:
         """The kernel with compile-time parameters given, as in ``downsample.bind(factor=2)``.

@@ -19,7 +19,7 @@ from weft.lang.generic import substitute, type_meant
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
-from weft.launch.arguments import Specs, check_kernel, check_names
+from weft.launch.arguments import Specs, check_names
 from weft.launch.variants import made_for
 from weft.targets import find_target
 
@@ -32,9 +32,7 @@ def specs_ahead(kernel: Kernel[...]) -> Specs | None:
 
     Raises:
         CompileError: an annotation is none, or a compile-time parameter is not what it asks for.
-        LaunchError: this is no kernel.
     """
-    check_kernel(kernel)
     fn, bound = kernel.definition, kernel.bound
     specs: dict[str, Spec] = {}
     problems = Problems()

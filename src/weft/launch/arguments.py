@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast, get_origin
 
 from weft.abi.artifact import Signature
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import LaunchError, a_, nearest
+from weft.diagnostics import LaunchError, nearest
 from weft.diagnostics.problems import Problems
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
@@ -29,7 +29,7 @@ from weft.lang.accept import (
     note_mismatch,
     of_argument,
 )
-from weft.lang.decorators import Func, Kernel
+from weft.lang.decorators import Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.reads import Reads
@@ -265,35 +265,6 @@ def examine(
         return argument_key(fn, name, len(args), named)
 
     return gather(fn, given, partial(_taken, context), problems, key), problems
-
-
-def check_kernel(kernel: object) -> None:
-    """Whether it is a kernel.
-
-    Raises:
-        LaunchError: it is something else.
-    """
-    if isinstance(kernel, Kernel):
-        return
-    name = getattr(kernel, "__name__", repr(kernel))
-    inner = getattr(kernel, "func", None)
-    if isinstance(inner, Kernel):
-        own: str = inner.__name__
-        message = f"this is a functools.partial of {own}, not a kernel"
-        hint = f"bind compile-time parameters by {own}.bind(...), and pass the others at the launch"
-    elif isinstance(kernel, Func):
-        message, hint = (
-            f"{name} is a @func, which other functions call",
-            f"decorate {name} with @kernel to launch it",
-        )
-    elif callable(kernel):
-        message, hint = f"{name} is an ordinary Python function", f"decorate {name} with @kernel"
-    else:
-        message, hint = (
-            f"{a_(type(kernel).__name__)} is not a kernel",
-            "pass a function decorated with @kernel",
-        )
-    raise LaunchError.here("not-a-kernel", message, hint, at=("kernel", 0))
 
 
 def check_names(kernel: Kernel[...], problems: Problems) -> None:

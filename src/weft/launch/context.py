@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from weft.abi.artifact import Artifact, LoadedCode
@@ -18,7 +19,8 @@ from weft.foreign.arrays import ForeignArray
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.lang import captured
-from weft.lang.decorators import Kernel, Launchable, P
+from weft.lang.decorators import Kernel, P
+from weft.lang.launchable import Launchable
 from weft.lang.reads import Reads
 from weft.lang.spec import Spec
 from weft.launch.ahead import compiled_together, specs_ahead
@@ -27,7 +29,6 @@ from weft.launch.arguments import (
     Specs,
     Taken,
     are_apart,
-    check_kernel,
     check_writes,
     examine,
     is_current,
@@ -37,6 +38,7 @@ from weft.launch.checked import checked_for, debugged, ends_of, level_of, schedu
 from weft.launch.contexts import open_contexts
 from weft.launch.dumps import Dump, Dumps
 from weft.launch.extents import Placement, Placements
+from weft.launch.kernels import CompiledKernel, as_kernel
 from weft.launch.launched import Launched, LaunchOptions, ReadyLaunch
 from weft.launch.loaded import Loaded
 from weft.launch.made_again import MadeAgain
@@ -49,7 +51,6 @@ from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.context import BaseContext
 from weft.runtime.dim import Dim
 from weft.runtime.driver import Launch, LaunchAttributes, Stream
-from weft.runtime.here import Here
 from weft.runtime.streams import DeviceStream
 from weft.targets.known import check_opt_level
 
@@ -71,23 +72,6 @@ def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -
     from weft.launch.native.code import load_object
 
     return load_object(code, entries, symbols)
-
-
-class CompiledKernel(Here, Launchable[P]):
-    """A kernel made ready for one context by ``DeviceContext.compile_function``.
-
-    Launch it with ``ctx.enqueue_function``; where its parameter types are not all known from their
-    annotations, the first launch with given types compiles it for them.
-    """
-
-    instead = "send the kernel itself, `compiled.kernel`, and compile it there"
-
-    def __init__(self, context: DeviceContext, kernel: Kernel[P]) -> None:
-        self.context = context
-        self.kernel = kernel
-
-    def __repr__(self) -> str:
-        return f"<compiled {repr(self.kernel)[1:-1]} on {self.context.name}>"
 
 
 class DeviceContext(MakesTiles, BaseContext):
@@ -194,7 +178,7 @@ class DeviceContext(MakesTiles, BaseContext):
     @overload
     def compile_function(
         self,
-        kernel: Kernel[P],
+        kernel: Launchable[P],
         *,
         opt_level: int | None = None,
         dump_asm: Dump = False,
@@ -204,7 +188,7 @@ class DeviceContext(MakesTiles, BaseContext):
     @overload
     def compile_function(
         self,
-        kernel: Kernel[...],
+        kernel: Launchable[...],
         *,
         opt_level: int | None = None,
         dump_asm: Dump = False,
@@ -214,7 +198,7 @@ class DeviceContext(MakesTiles, BaseContext):
 
     def compile_function(
         self,
-        kernel: Kernel[P],
+        kernel: Launchable[P],
         *,
         opt_level: int | None = None,
         dump_asm: Dump = False,
@@ -224,7 +208,7 @@ class DeviceContext(MakesTiles, BaseContext):
         """Compile a kernel for this device, ahead of its launches.
 
         Args:
-            kernel: the kernel.
+            kernel: the kernel, or ``functools.partial(kernel, name=...)`` with compile-time parameters.
             opt_level: how much it is optimised, from 0 to 3; by default as the context says.
             dump_asm: show its assembly, PTX on NVIDIA: True prints it, a path is a file to write, and a
                 function is called for the path.
@@ -245,9 +229,8 @@ class DeviceContext(MakesTiles, BaseContext):
             >>> ctx = DeviceContext(api="cpu")
             >>> plain = ctx.compile_function(double, opt_level=0, dump_asm="double.s")  # doctest: +SKIP
         """
-        check_kernel(kernel)
-        bound: Any = kernel.bind(**comptime) if comptime else kernel
-        bound = bound.at_level(check_opt_level(opt_level))
+        bound: Any = as_kernel(kernel)
+        bound = (bound.bind(**comptime) if comptime else bound).at_level(check_opt_level(opt_level))
         shown, specs = Dumps(dump_asm, dump_llvm), specs_ahead(bound)
         shown.check_known(bound, specs)
         if specs is not None:
@@ -258,7 +241,7 @@ class DeviceContext(MakesTiles, BaseContext):
         return CompiledKernel(self, bound)
 
     def compile_functions(
-        self, kernels: Iterable[Kernel[...]], *, jobs: int | None = None
+        self, kernels: Iterable[Launchable[...]], *, jobs: int | None = None
     ) -> list[CompiledKernel[...]]:
         """Compile kernels for this device, ahead of their launches: several at a time.
 
@@ -266,7 +249,8 @@ class DeviceContext(MakesTiles, BaseContext):
         has the code that ``compile_function`` gives it; they come back in the order of the kernels.
 
         Args:
-            kernels: the kernels; ``kernel.bind(...)`` has compile-time parameters and types.
+            kernels: the kernels; ``kernel.bind(...)`` and ``functools.partial(kernel, name=...)`` have
+                compile-time parameters and types.
             jobs: how many of LLVM's workers there may be; by default as many as this process has cores.
 
         Raises:
@@ -283,7 +267,7 @@ class DeviceContext(MakesTiles, BaseContext):
             >>> [made.kernel for made in ctx.compile_functions([add.bind(n=1), add.bind(n=2)])]
             [<kernel add, n=1>, <kernel add, n=2>]
         """
-        wanted = [(kernel, specs_ahead(kernel)) for kernel in kernels]
+        wanted = [(kernel, specs_ahead(kernel)) for kernel in map(as_kernel, kernels)]
         keys = {(k.definition, specs, self._ahead(k)): k for k, specs in wanted if specs is not None}
         missing = {key: kernel for key, kernel in keys.items() if self._loaded.find(key) is None}
         for key, reads, loaded in compiled_together(missing, self.target, jobs, self._loaded_of):
@@ -313,7 +297,7 @@ class DeviceContext(MakesTiles, BaseContext):
         """Launch a kernel; it runs after what the stream already holds, beside the host.
 
         Args:
-            kernel: the kernel, or what ``compile_function`` made of it.
+            kernel: the kernel, ``functools.partial(kernel, name=...)``, or what ``compile_function`` gave.
             args: its arguments: buffers, numbers, tensors, structs.
             grid_dim: how many blocks, as x, (x, y), (x, y, z) or Dim. For a tuned kernel this and the others
                 may be functions of the configuration.
@@ -335,13 +319,12 @@ class DeviceContext(MakesTiles, BaseContext):
                 wrong is listed.
             CompileError: the kernel cannot be compiled for these types.
         """
-        found: Any = kernel.kernel if isinstance(kernel, CompiledKernel) else kernel
-        if getattr(found, "tuned", False):
+        found = as_kernel(kernel)
+        if found.tuned or isinstance(kernel, partial):
             given = {"grid_dim": grid_dim, "block_dim": block_dim, "over": over, "stream": stream}
             given |= {"shared_mem_bytes": shared_mem_bytes or None, "cluster_dim": cluster_dim}
-            found.launch(
-                self, args, {**named, **given, "cooperative": cooperative or None, "pdl": pdl or None}
-            )
+            given |= {"cooperative": cooperative or None, "pdl": pdl or None}
+            self._launch_otherwise(found, args, {**named, **given})
             return
         asked = None
         if cluster_dim is not None or cooperative is not False or pdl is not False:
@@ -350,6 +333,13 @@ class DeviceContext(MakesTiles, BaseContext):
         self._launches += self.recording is None
         if self._launches % AFTER == 0:
             self._go_native()
+
+    def _launch_otherwise(self, kernel: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        """Launch what chooses its parameters, or what a partial stands for, which may be made natively."""
+        if kernel.tuned:
+            kernel.launch(self, args, named)
+        else:
+            self.enqueue_function(kernel, *args, **{n: v for n, v in named.items() if v is not None})
 
     def enqueue_by_python(
         self,
@@ -366,8 +356,7 @@ class DeviceContext(MakesTiles, BaseContext):
         **named: object,
     ) -> Launched:
         """``enqueue_function`` without its native stub; what it has launched."""
-        if isinstance(kernel, CompiledKernel):
-            kernel = kernel.kernel
+        kernel = as_kernel(kernel)
         where = over, grid_dim, block_dim, shared_mem_bytes, stream
         return Launched(*self._launch(kernel, args, named, where, (cluster_dim, cooperative, pdl)))
 
@@ -380,7 +369,6 @@ class DeviceContext(MakesTiles, BaseContext):
         asked: tuple[Any, Any, Any] | None,
     ) -> tuple[Definition, Mapping[str, Spec], Launch, Stream, bool, bool, bool, Reads]:
         """Launch; the fields of ``Launched``. ``asked`` are cluster_dim, cooperative and pdl."""
-        check_kernel(kernel)
         attributes, taken, place, options, found = self._way(kernel, args, named, where, asked)
         (specs, values, memory, _), (_, block, plan) = taken, place
         shared, stream = where[3:]

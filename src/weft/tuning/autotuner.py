@@ -6,12 +6,13 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, cast, overload
 
 from weft.compiler.source.pickled import by_name, find, sent
 from weft.config import settings
 from weft.diagnostics import LaunchError, WeftError, caller_location, note_slow
 from weft.lang.decorators import Kernel
+from weft.lang.launchable import Defaulted, Ts
 from weft.lang.signature import parameters
 from weft.tuning import sessions
 from weft.tuning.candidates import Call, Candidate, prepare
@@ -29,14 +30,14 @@ P = ParamSpec("P")
 _LAUNCH = (*OPTIONS, "over", "stream")
 
 
-class Autotuner(Kernel[...], Generic[P]):
+class Autotuner(Kernel[P]):
     """A kernel that is launched by the fastest of several configurations; ``autotune`` makes it."""
 
     tuned = True
 
     def __init__(self, kernel: Kernel[P], rules: Rules) -> None:
         super().__init__(kernel.definition, kernel.bound)
-        self.kernel: Kernel[...] = kernel
+        self.kernel: Kernel[P] = kernel
         """The kernel without its tuned parameters, to be given these by ``bind``."""
         self.rules = rules
         self._chosen: dict[object, Config] = {}
@@ -48,6 +49,12 @@ class Autotuner(Kernel[...], Generic[P]):
     def configs(self) -> list[Config]:
         """All configurations."""
         return list(self.rules.space)
+
+    @overload
+    def bind(self: Defaulted[P, *Ts], **values: Any) -> Kernel[P]: ...
+
+    @overload
+    def bind(self, **values: Any) -> Kernel[...]: ...
 
     def bind(self, **values: Any) -> Kernel[...]:
         """The kernel with compile-time parameters given; with tuned ones among them it is tuned no more."""

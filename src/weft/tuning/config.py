@@ -6,13 +6,14 @@ import contextlib
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, LaunchError, a_, nearest
 from weft.lang.signature import parameters
 from weft.lang.told_apart import told_apart
 
+T = TypeVar("T")
 OPTIONS = ("grid_dim", "block_dim", "shared_mem_bytes", "cluster_dim", "cooperative", "pdl")
 """What a configuration may say of a launch; all else are compile-time parameters of the kernel."""
 
@@ -96,6 +97,11 @@ class PerConfig:
     """
 
     __slots__ = ("make",)
+    if TYPE_CHECKING:
+
+        def __new__(cls, make: Callable[[Config], T]) -> T:
+            """To type checkers it is the argument that it gives."""
+            ...
 
     def __init__(self, make: Callable[[Config], Any]) -> None:
         self.make: Callable[[Config], Any] = make

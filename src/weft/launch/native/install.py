@@ -7,6 +7,7 @@ before it and makes those that it has seen before; see ``launch/native/stub.py``
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.lang.structs import is_struct, struct_fields
@@ -31,7 +32,7 @@ def install(context: DeviceContext) -> Launcher | None:
         return None
 
     def slow(*args: Any, **named: Any) -> None:
-        if not args or getattr(args[0], "tuned", False):  # it knows no such launch, or there is no kernel
+        if not args or getattr(args[0], "tuned", False) or isinstance(args[0], partial):  # not known so
             type(context).enqueue_function(context, *args, **named)
             return
         names, known = launcher.names(), launcher.is_known()
