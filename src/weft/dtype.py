@@ -25,7 +25,7 @@ from weft.record import record
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["DType", "DTypeLike", "HasDType", "as_dtype", "dtype_hint"]
+__all__ = ["DType", "DTypeLike", "HasDType", "as_dtype", "dtype_hint", "unaliased"]
 
 Kind = Literal["bool", "int", "uint", "float", "bfloat", "float8", "element"]
 """What a format is; ``element``: no number, but what else memory holds (``weft.lang.elements``)."""
@@ -63,6 +63,7 @@ class DType:
         """Whether another type is meant by the other side, however it is spelt, as NumPy has it."""
         if isinstance(other, (DType, type(None))):
             return self is other
+        other = unaliased(other)
         if not isinstance(other, (str, type)) and dtype_elsewhere(other) is None:
             return NotImplemented
         return self is _spelt(other)
@@ -168,7 +169,13 @@ class HasDType(Protocol):
 if TYPE_CHECKING:
     import numpy as np
 
-    DTypeLike = DType | HasDType | type[HasDType] | str | type[np.generic] | np.dtype[Any]
+    class Alias(Protocol):
+        """What Python 3.12's ``type Row = Pointer[Float32]`` makes."""
+
+        @property
+        def __value__(self) -> Any: ...
+
+    DTypeLike = DType | HasDType | type[HasDType] | str | type[np.generic] | np.dtype[Any] | Alias
 else:
     DTypeLike = DType | HasDType | type[HasDType] | str
 
@@ -193,6 +200,17 @@ made_by: dict[str, Any] = {}
 """The class of the numbers of each format, which the language enters."""
 
 
+def unaliased(like: Any) -> Any:
+    """What a name of ``type Row = Pointer[Float32]`` stands for, from Python 3.12 on; all else as it is."""
+    while type(like).__name__ == "TypeAliasType":
+        like = like.__value__
+    origin: Any = getattr(like, "__origin__", None)
+    if type(origin).__name__ != "TypeAliasType":
+        return like
+    args: tuple[Any, ...] = like.__args__
+    return unaliased(origin.__value__[args[0] if len(args) == 1 else args])
+
+
 def as_dtype(like: DTypeLike) -> DType:
     """The ``DType`` meant by a DType, a class as ``Float32`` or a struct, a name, another library's type.
 
@@ -206,6 +224,7 @@ def as_dtype(like: DTypeLike) -> DType:
         if found is not None:
             return found
     else:
+        like = unaliased(like)
         element_of = getattr(getattr(like, "__origin__", like), "__weft_element__", None)
         if element_of is not None:
             return element_of(like)

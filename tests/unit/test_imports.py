@@ -55,7 +55,7 @@ ROOMS: dict[str, set[str] | None] = {
     "compiler": set(),
     "compiler.started": set(),
     "compiler.ir": BOTTOM,
-    "compiler.source": {"record", "diagnostics"},
+    "compiler.source": {"record", "diagnostics", "dtype"},
     "targets": BOTTOM | {"compiler.ir"},
     "lang": SOURCE,
     "compiler.frontend": SOURCE | {"lang"},

@@ -10,12 +10,27 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pytest
 
-from weft import CompileError, Comptime, Float32, Float64, Int32, LaunchError, Pointer, Tensor, kernel, struct
+from weft import (
+    SIMD,
+    CompileError,
+    Comptime,
+    Float32,
+    Float64,
+    InlineArray,
+    Int32,
+    LaunchError,
+    Pointer,
+    Tensor,
+    kernel,
+    struct,
+)
 from weft.compile import compile_info
 from weft.dtype import DType, as_dtype
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
+from weft.memory import SoA
+from weft.sys import align_of, size_of
 
 KERNELS = """
 import numpy as np
@@ -214,7 +229,16 @@ def through(out: Pointer[Float64], *, by: Comptime[type[Any]]):
     out[global_idx.x] = Float64(by(out[global_idx.x] + 0.75))
 
 
-@pytest.mark.parametrize("like", [Float32, np.float32, np.dtype("float32"), "float32", DType.float32])
+def alias(name: str, value: Any) -> Any:
+    """What ``type name = value`` makes, from Python 3.12 on."""
+    typing = pytest.importorskip("typing" if sys.version_info >= (3, 12) else "typing_extensions")
+    return typing.TypeAliasType(name, value)
+
+
+FLOAT = alias("F", alias("Float", Float32))
+
+
+@pytest.mark.parametrize("like", [Float32, np.float32, np.dtype("float32"), "float32", DType.float32, FLOAT])
 def test_types_that_are_given(device: DeviceContext, like: Any) -> None:
     x = device.enqueue_create_buffer(Float32, 2)
     ways: list[Any] = [filled[like], filled.bind(T=like), device.compile_function(filled, T=like)]
@@ -227,7 +251,7 @@ def test_types_that_are_given(device: DeviceContext, like: Any) -> None:
     assert "f32" in str(compile_info(filled, T=like, emission_kind="ir"))
 
 
-@pytest.mark.parametrize("like", [Int32, np.int32, np.dtype("int32"), "int32"])
+@pytest.mark.parametrize("like", [Int32, np.int32, np.dtype("int32"), "int32", alias("I", Int32)])
 def test_types_for_a_compile_time_parameter(device: DeviceContext, like: Any) -> None:
     x = device.enqueue_create_buffer(Float64, 1)
     x.enqueue_fill(2.5)
@@ -238,7 +262,22 @@ def test_types_for_a_compile_time_parameter(device: DeviceContext, like: Any) ->
 
 def test_a_generic_struct_s_type() -> None:
     held: Any = Held  # in its brackets type checkers take a text for a name
-    assert held["float32"] is held[np.float32] is held[Float32]
+    assert held["float32"] is held[np.float32] is held[FLOAT] is held[Float32]
+
+
+def test_names_of_type(device: DeviceContext) -> None:
+    row: Any = alias("Row", Held[Float32])
+    for made in (device.enqueue_create_buffer, device.enqueue_create_host_buffer):
+        assert made(FLOAT, 3).dtype == Float32
+        assert made(row, 3).dtype is as_dtype(Held[Float32])
+        assert made(alias("Four", SIMD[FLOAT, 4]), 3).dtype.itemsize == 16
+    items: Any = alias("Items", InlineArray[FLOAT, 3])
+    assert items.__value__ is InlineArray[Float32, 3]
+    assert (size_of(items), align_of(row), Tensor(FLOAT, 2).dtype) == (12, 4, DType.float32)
+    assert SoA(device, row, 3).field("value").dtype == FLOAT
+    assert as_dtype(FLOAT) == FLOAT != DType.float64
+    with pytest.raises(LaunchError, match="str is not an element type"):
+        device.enqueue_create_buffer(alias("Words", str), 3)
 
 
 @struct

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast, get_origin
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I8, I64, Type, of_dtype
 from weft.diagnostics import STORED, a_, refuse
-from weft.dtype import DType
+from weft.dtype import DType, unaliased
 from weft.lang import arith
 from weft.lang.any_lanes import is_open
 from weft.lang.elaboration import Elaboration
@@ -160,6 +160,7 @@ def element_type(of: object) -> DType:
     Raises:
         TypeError: memory holds no such elements.
     """
+    of = unaliased(of)
     annotation: Any = of
     if isinstance(annotation, DType):
         return annotation

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, cast,
 
 from weft.compiler.source.quoted import text_of, unquoted
 from weft.diagnostics import refuse, undefined
-from weft.dtype import DType, as_dtype, dtype_elsewhere
+from weft.dtype import DType, as_dtype, dtype_elsewhere, unaliased
 from weft.lang.number import Number, number_class
 
 if TYPE_CHECKING:  # before Python 3.13 a variable has no default
@@ -42,6 +42,7 @@ def substitute(annotation: Any, types: Mapping[str, Any]) -> Any:
 
     A DType in it, and another library's type of elements, is the number type that it means.
     """
+    annotation = unaliased(annotation)
     if isinstance(annotation, TypeVar):
         return types.get(annotation.__name__, annotation)
     dtype = annotation if isinstance(annotation, DType) else dtype_elsewhere(annotation)

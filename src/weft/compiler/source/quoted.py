@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+from weft.dtype import unaliased
+
 
 def text_of(annotation: Any) -> str | None:
     """What stands in the quotes, if the annotation is such a text."""
@@ -18,12 +20,11 @@ def unquoted(annotation: Any, evaluate: Callable[[str], Any]) -> Any:
     if text is not None:
         found = evaluate(text)
         return found if text_of(found) is not None else unquoted(found, evaluate)
+    meant = unaliased(annotation)
+    if meant is not annotation:
+        return unquoted(meant, evaluate)
     origin: Any = get_origin(annotation)
     args: tuple[Any, ...] = get_args(annotation)
-    if type(annotation).__name__ == "TypeAliasType":
-        return unquoted(annotation.__value__, evaluate)
-    if type(origin).__name__ == "TypeAliasType":
-        return unquoted(origin.__value__[args[0] if len(args) == 1 else args], evaluate)
     if not args or origin in (Literal, Annotated):
         return annotation
     made = tuple([unquoted(arg, evaluate) for arg in args])
