@@ -10,6 +10,7 @@ import ast
 from typing import Any
 
 from weft.compiler.frontend.ranges import Range
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Value
 from weft.diagnostics import Diagnostic
 from weft.diagnostics.wrote import resolved, source_of
@@ -33,7 +34,7 @@ def note_countdown(made: Range, start: Number) -> None:
     if not isinstance(taken, Op) or taken.name != "arith.subi":
         return
     above, below = taken.operands
-    count = _constant(below)
+    count = integer(below)
     place = written() if count is not None and not _is_at_least(above, count) else None
     if place is None or count is None or current().elaborator.is_for_several_types():
         return
@@ -55,12 +56,6 @@ def note_countdown(made: Range, start: Number) -> None:
     current().elaborator.doubt(resolved(found, place), above)
 
 
-def _constant(value: Value) -> int | None:
-    made = value.owner
-    found = made.attrs.get("value") if isinstance(made, Op) and made.name == "arith.constant" else None
-    return int(found) if isinstance(found, int) and found > 0 else None
-
-
 def _is_at_least(value: Value, least: int) -> bool:
     """Whether what made the number says that it is so much: the greater of two, one more than another."""
     made = value.owner
@@ -69,7 +64,7 @@ def _is_at_least(value: Value, least: int) -> bool:
     if made.name in ("arith.extui", "arith.trunci"):
         return _is_at_least(made.operands[0], least)
     if made.name == "arith.shli":  # a power of two
-        return (_constant(made.operands[0]) or 0) >= least
+        return (integer(made.operands[0]) or 0) >= least
     if made.name in ("arith.maxui", "arith.addi", "arith.ori"):
-        return any((_constant(operand) or 0) >= least for operand in made.operands)
+        return any((integer(operand) or 0) >= least for operand in made.operands)
     return False

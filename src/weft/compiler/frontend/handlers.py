@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from weft.compiler.frontend.hostcalls import Names, found
-from weft.compiler.ir.core import Op
+from weft.compiler.ir.constants import constant
 from weft.diagnostics import refuse
 from weft.lang.elaboration import maybe_current
 
@@ -59,7 +59,11 @@ def unraised(*waited: str) -> Generator[None]:
     yield
     for op in region.ops[before:]:
         inner = [one for part in op.regions for one in part.walk()]
-        names = {one.name for one in (op, *inner) if one.name not in _DIVISIONS or not _by_constant(one)}
+        names = {
+            one.name
+            for one in (op, *inner)
+            if one.name not in _DIVISIONS or constant(one.operands[1]) is None
+        }
         if "division" in waited and not _DIVISIONS.isdisjoint(names):
             refuse(
                 "operand",
@@ -73,8 +77,3 @@ def unraised(*waited: str) -> Generator[None]:
                 "this waits for an index outside of a table, and one at run time raises nothing",
                 hint="test the index before: table[i] if 0 <= i < n else ...",
             )
-
-
-def _by_constant(op: Op) -> bool:
-    owner = op.operands[1].owner
-    return isinstance(owner, Op) and owner.name == "arith.constant"

@@ -11,6 +11,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from weft.compiler.frontend.staging import Staging
+from weft.compiler.ir.constants import constant
 from weft.compiler.ir.core import Attribute, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import Type
@@ -61,18 +62,13 @@ class ValueNumbering(Staging):
 
 def _lane(vector: Value, position: Value) -> Value | None:
     """A lane of a vector that was put together of numbers."""
-    wanted = _constant(position)
+    wanted = constant(position)
     while wanted is not None and isinstance(op := vector.owner, Op):
         if op.name == "vector.splat":
             return op.operands[0]
-        if op.name != "vector.insertelement" or (given := _constant(op.operands[2])) is None:
+        if op.name != "vector.insertelement" or (given := constant(op.operands[2])) is None:
             return None
         if given == wanted:
             return op.operands[0]
         vector = op.operands[1]
     return None
-
-
-def _constant(value: Value) -> Attribute | None:
-    op = value.owner
-    return op.attrs["value"] if isinstance(op, Op) and op.name == "arith.constant" else None

@@ -10,6 +10,7 @@ from weft.abi.warp import WARP
 from weft.compiler.interpreted.expressions import kind_of
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_module
+from weft.compiler.ir.constants import constant
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I8, I64, AddressSpace, Type, pointer
 from weft.compiler.llvm.emit import emit
@@ -44,7 +45,7 @@ class Natives:
 
     def of(self, op: Op) -> tuple[str, list[Value]]:
         """The name of what does such an operation, and what it takes: constants are a part of it."""
-        known = tuple([_constant(v) for v in op.operands])
+        known = tuple([constant(v) for v in op.operands])
         given = tuple([v.type for v in op.operands])
         found = tuple([r.type for r in op.results])
         key = op.name, tuple(sorted(op.attrs.items())), given, tuple(map(repr, known)), found
@@ -92,11 +93,6 @@ def _strip(region: Region) -> None:
     for op in region.ops:
         for inner in op.regions:
             _strip(inner)
-
-
-def _constant(v: Value) -> bool | int | float | None:
-    owner = v.owner
-    return owner.number_attr("value") if isinstance(owner, Op) and owner.name == "arith.constant" else None
 
 
 def _function(

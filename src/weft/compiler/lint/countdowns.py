@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from weft.compiler.frontend.draft import Draft
+from weft.compiler.ir.constants import constant
 from weft.compiler.ir.core import Op, Value
 from weft.diagnostics import Diagnostic
 
@@ -16,15 +17,11 @@ def countdowns(draft: Draft) -> Iterator[Diagnostic]:
         return
     compared: set[Value] = set()
     for op in draft.function.body.walk():
-        if op.name == "arith.cmpi" and any(map(_is_constant, op.operands)):
+        if op.name == "arith.cmpi" and any(constant(v) is not None for v in op.operands):
             compared.update(map(_held, op.operands))
     for doubt in noted:
         if doubt.value is not None and _held(doubt.value) not in compared:
             yield doubt.diagnostic
-
-
-def _is_constant(value: Value) -> bool:
-    return isinstance(value.owner, Op) and value.owner.name == "arith.constant"
 
 
 def _held(value: Value) -> Value:

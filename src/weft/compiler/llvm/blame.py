@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from weft.compiler.ir.constants import constant
 from weft.compiler.ir.core import Function, Module, Op, Value
 from weft.compiler.ir.types import AddressSpace, VectorType, pointer
 from weft.compiler.llvm import emit as llvm
@@ -58,9 +59,9 @@ def _alone(op: Op, target: Target) -> str:
     lw = Lowering(LOWER, Module("check", target.name), target, debug=False)
     parameters: list[str] = []
     for n, v in enumerate(op.operands):
-        constant = _constant(v)
-        lw.names[v] = constant or f"%p{n}"
-        if constant is None:
+        written = _constant_text(v)
+        lw.names[v] = written or f"%p{n}"
+        if written is None:
             parameters.append(f"{lw.type(v.type)} %p{n}")
     LOWER[op.name](lw, op)
     for n, result in enumerate(op.results):
@@ -77,11 +78,9 @@ def _text(target: Target, declared: list[str], parameters: list[str], body: list
     return "\n".join([*head, *declared, start, *body, "  ret void", "}", ""])
 
 
-def _constant(v: Value) -> str | None:
-    owner = v.owner
-    if not isinstance(owner, Op) or owner.name != "arith.constant" or isinstance(v.type, VectorType):
-        return None
-    return number_text(owner.number_attr("value"), v.type)
+def _constant_text(v: Value) -> str | None:
+    known = constant(v)
+    return None if known is None or isinstance(v.type, VectorType) else number_text(known, v.type)
 
 
 def _place(op: Op, function: Function) -> Location:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from weft.compiler.ir.constants import constant
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import VectorType
 
@@ -90,12 +91,12 @@ class _Loop:
         own = [op for region in self.loop.regions for op in _own(region, _is_loop)]
         if not any(self.meets(op) for op in own):
             return
-        if self.loop.name == "weft.for" and not _constant(self.loop.operands[1]):
+        if self.loop.name == "weft.for" and constant(self.loop.operands[1]) is None:
             yield self.loop, 1
         for op in own:
             if _compares(op) and op.attrs["predicate"] in _ORDERS:
                 for n, (one, other) in enumerate((op.operands, op.operands[::-1])):
-                    if self.counts(one, _LINEAR) and not _constant(other):
+                    if self.counts(one, _LINEAR) and constant(other) is None:
                         yield op, n
 
     def meets(self, op: Op) -> bool:
@@ -133,7 +134,3 @@ class _Loop:
 
 def _compares(op: Op) -> bool:
     return op.name == "arith.cmpi" and not isinstance(op.operands[0].type, VectorType)
-
-
-def _constant(v: Value) -> bool:
-    return isinstance(v.owner, Op) and v.owner.name == "arith.constant"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import VectorType
 from weft.compiler.llvm.constants import number_text, string_text
@@ -66,16 +67,9 @@ def _if(lw: Lowering, op: Op) -> None:
     lw.start(end)
 
 
-def _known(v: Value) -> int | None:
-    owner = v.owner
-    if isinstance(owner, Op) and owner.name == "arith.constant":
-        return int(owner.number_attr("value"))
-    return None
-
-
 def _far_from_the_end(v: Value) -> bool:
     """Whether an integer is certain to be so far inside of its type that such a step does not leave it."""
-    known = _known(v)
+    known = integer(v)
     if known is not None:
         return abs(known) < 1 << (v.type.bits - 2)
     return isinstance(v.owner, Op) and v.owner.name in ("arith.extsi", "arith.extui")
@@ -84,7 +78,7 @@ def _far_from_the_end(v: Value) -> bool:
 def _steps(lw: Lowering, op: Op) -> tuple[Callable[[str], str], Callable[[str], str]]:
     """What tells of an index whether it lies before the end, and whether the next one does."""
     _, upper, step = op.operands
-    kind, known = upper.type.llvm, _known(step)
+    kind, known = upper.type.llvm, integer(step)
     up = down = "true"
     if known is None:
         up, down = lw.new(), lw.new()
@@ -120,7 +114,7 @@ def _steps(lw: Lowering, op: Op) -> tuple[Callable[[str], str], Callable[[str], 
 def _last_round(lw: Lowering, op: Op) -> str:
     """The number of the last round of a loop, from 0, which has one: LLVM knows loops that count."""
     lower, upper, step = (lw.ref(v) for v in op.operands)
-    kind, known = op.operands[1].type.llvm, _known(op.operands[2])
+    kind, known = op.operands[1].type.llvm, integer(op.operands[2])
 
     def made(text: str) -> str:
         name = lw.new()
@@ -143,12 +137,12 @@ def _last_round(lw: Lowering, op: Op) -> str:
 
 def _for(lw: Lowering, op: Op) -> None:
     lower, upper, step = op.operands
-    kind, unit = lower.type.llvm, _known(step) in (1, -1)
+    kind, unit = lower.type.llvm, integer(step) in (1, -1)
     head, body, latch, end = (lw.new_label(s) for s in ("for", "body", "latch", "endfor"))
     thread = op.attrs["parallel"] is True
     inside, goes_on = _steps(lw, op)
     near = not unit and not (_far_from_the_end(upper) and _far_from_the_end(step))
-    counts = near and _known(step) != 0 and lw.target.threads == "loops"  # a GPU takes long to divide
+    counts = near and integer(step) != 0 and lw.target.threads == "loops"  # a GPU takes long to divide
     first = body if near else head
     last, count, counted = "", lw.new(), lw.new()
     if counts:
@@ -175,7 +169,7 @@ def _for(lw: Lowering, op: Op) -> None:
     lw.names[op.regions[0].args[0]] = index
     loop = Loop(latch, end, thread=thread, few="few" in op.attrs)
     loop.pairs = "pairs" in op.attrs
-    loop.lanes = thread and (_known(upper) is not None or "strip" in op.attrs)
+    loop.lanes = thread and (integer(upper) is not None or "strip" in op.attrs)
     if thread:
         loop.group = lw.meta("distinct !{}")
     lw.loops.append(loop)

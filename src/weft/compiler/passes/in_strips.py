@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weft.abi.cpu_limits import STRIP
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I32, I64, AddressSpace, FloatType, IntType, PointerType, vector
-from weft.compiler.passes.indices import constant
 from weft.compiler.passes.pieces import Piece
 from weft.compiler.passes.some_threads import only_branch
 from weft.compiler.passes.thread_context import indexed
@@ -168,7 +168,7 @@ def _place(access: Op) -> tuple[str, int, _Sum] | None:
 
 def _add(v: Value, count: int, to: _Sum) -> None:
     """Add a value so often, by what it is made of."""
-    owner, known = v.owner, constant(v)
+    owner, known = v.owner, integer(v)
     if known is not None:
         to[None] = to.get(None, 0) + count * known
     elif isinstance(owner, Op) and owner.name in ("arith.addi", "arith.subi"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I64, IntType
 
@@ -14,15 +15,6 @@ _PLACE = (0, (1 << 31) - 1)
 _EXTENTS = frozenset({"gpu.block_dim", "gpu.grid_dim"})
 _PLACES = _EXTENTS | {"gpu.thread_id", "gpu.block_id"}
 _CONVERSIONS = frozenset({"arith.extsi", "arith.extui", "arith.trunci"})
-
-
-def constant(v: Value) -> int | None:
-    """The integer that a value is, where that is known."""
-    owner = v.owner
-    if isinstance(owner, Op) and owner.name == "arith.constant":
-        value = owner.attrs["value"]
-        return int(value) if isinstance(value, int) else None
-    return None
 
 
 def index_plus(
@@ -75,7 +67,7 @@ def only_global(ops: Sequence[Op]) -> bool:
 
 def is_positive(v: Value) -> bool:
     """Whether a number is certain to be 1 or more: a constant, extents of the launch, products of these."""
-    owner, known = v.owner, constant(v)
+    owner, known = v.owner, integer(v)
     if known is not None:
         return known > 0
     if not isinstance(owner, Op):
@@ -106,7 +98,7 @@ class Ranges:
         return self._known[v]
 
     def _range(self, v: Value) -> tuple[int, int] | None:
-        owner, known = v.owner, constant(v)
+        owner, known = v.owner, integer(v)
         if known is not None:
             return known, known
         if not isinstance(owner, Op):
@@ -163,7 +155,7 @@ class Strides:
             return first
         second = strides[1] if len(strides) > 1 else None
         if owner.name == "arith.muli":
-            factors = constant(owner.operands[1]), constant(owner.operands[0])
+            factors = integer(owner.operands[1]), integer(owner.operands[0])
             known = [s * f for s, f in zip(strides, factors, strict=True) if s is not None and f is not None]
             return known[0] if known else None
         if first is None or second is None:

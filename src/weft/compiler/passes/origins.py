@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from weft.abi.artifact import FOUND, FaultSite
 from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Global, Op, Value
 from weft.compiler.ir.types import I64, AddressSpace, PointerType
 from weft.compiler.passes.faults import places_of, site_at
@@ -202,9 +203,9 @@ class Origins:
 
     def times(self, index: Value, size: int) -> Number:
         """An index in bytes."""
-        owner = index.owner
-        if isinstance(owner, Op) and owner.name == "arith.constant":
-            return owner.int_attr("value") * size
+        known = integer(index)
+        if known is not None:
+            return known * size
         b = self.b
         wide = index if index.type is I64 else b.value("arith.extsi", (index,), I64)
         return wide if size == 1 else b.arith("muli", wide, b.constant(size, I64))
@@ -215,8 +216,9 @@ def factor_of(index: Value) -> int:
     by = index.owner
     if isinstance(by, Op) and by.name == "arith.muli":
         for each in by.operands:
-            if isinstance(each.owner, Op) and each.owner.name == "arith.constant":
-                return each.owner.int_attr("value")
+            known = integer(each)
+            if known is not None:
+                return known
     return 1
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import Type
-from weft.compiler.passes.indices import constant
 
 _MOST = 256
 """Arrays of more elements stay in memory."""
@@ -90,7 +90,7 @@ def _place(v: Value) -> tuple[Value, int | None]:
     at: int | None = 0
     while isinstance(v.owner, Op) and v.owner.name in _DERIVED:
         if v.owner.name == "llvm.getelementptr":
-            index = constant(v.owner.operands[1])
+            index = integer(v.owner.operands[1])
             size = max(1, v.owner.type_attr("elem_type").bits // 8)
             at = None if index is None or at is None else at + index * size
         v = v.owner.operands[0]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.types import AddressSpace, PointerType
-from weft.compiler.passes.indices import constant
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.uniformity import JUMPS, LOOPS
 
@@ -40,7 +40,7 @@ def _is_known_place(address: Value) -> bool:
     if not isinstance(owner, Op) or not isinstance(address.type, PointerType):
         return False
     if owner.name == "llvm.getelementptr":
-        index = constant(owner.operands[1])
+        index = integer(owner.operands[1])
         return index is not None and index >= 0 and _is_known_place(owner.operands[0])
     return owner.name == "llvm.mlir.addressof" and address.type.space == AddressSpace.SHARED
 

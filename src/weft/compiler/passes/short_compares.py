@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from weft.abi.cpu_limits import MOST_TOGETHER
 from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Module, Op, Region, Value
 from weft.compiler.ir.types import I32, I64
-from weft.compiler.passes.indices import Ranges, constant, index_plus
+from weft.compiler.passes.indices import Ranges, index_plus
 from weft.compiler.passes.thread_context import clamp
 
 _TURNED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
@@ -73,7 +74,7 @@ class _Threads:
         self, region: Region, op: Op, offsets: tuple[Value, ...], limit: Value, ends: tuple[int, int]
     ) -> tuple[Value, Value]:
         """The index, and what all threads compare theirs with."""
-        b, known = Builder(), constant(limit)
+        b, known = Builder(), integer(limit)
         b.loc, b.region = op.loc, region
         if self.short is None:
             with b.into(Region()):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of
-from weft.compiler.passes.indices import Ranges, constant, thread_plus
+from weft.compiler.passes.indices import Ranges, thread_plus
 
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
@@ -57,7 +58,7 @@ def _equal(body: BarrierBody, own: Value, other: Value) -> Value | None:
 
 def _is_known(body: BarrierBody, v: Value) -> bool:
     """Whether a value is known before the loops over threads."""
-    return constant(v) is not None or body.together.once(v)
+    return integer(v) is not None or body.together.once(v)
 
 
 def only_branch(body: BarrierBody, ops: list[Op]) -> Op | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I8, I64, Type, VectorType
 from weft.compiler.passes.origins import accessed, factor_of, size_of
@@ -90,10 +91,10 @@ def _place(op: Op) -> tuple[Value, int]:
     """The pointer that an access is around, and how many bytes behind that it begins."""
     pointer, at = op.operands[0], 0
     while isinstance(pointer.owner, Op) and pointer.owner.name == "llvm.getelementptr":
-        by = pointer.owner.operands[1].owner
-        if not isinstance(by, Op) or by.name != "arith.constant":
+        by = integer(pointer.owner.operands[1])
+        if by is None:
             break
-        at += by.int_attr("value") * size_of(pointer.owner.type_attr("elem_type").bits)
+        at += by * size_of(pointer.owner.type_attr("elem_type").bits)
         pointer = pointer.owner.operands[0]
     return pointer, at
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.types import FloatType, VectorType
-from weft.compiler.passes.indices import Ranges, Strides, constant, is_positive, thread_plus
+from weft.compiler.passes.indices import Ranges, Strides, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.lanes import forgotten, takes
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, is_alike, leaves
@@ -271,7 +272,7 @@ def _is_short(loop: Op) -> bool:
     """Whether a loop has few rounds, known when it is compiled."""
     if loop.name != "weft.for":
         return False
-    bounds = [constant(v) for v in loop.operands]
+    bounds = [integer(v) for v in loop.operands]
     if None in bounds:
         return False
     lower, upper, step = (n or 0 for n in bounds)
