@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,7 +15,19 @@ from hypothesis import strategies as st
 from placed_arrays import Array, found, placed
 from weft import Float32, LaunchError, Tensor
 from weft.gpu.host import DeviceContext
-from weft.kernels import cumsum, gemv, histogram, layer_norm, matmul, softmax, sort, sum, topk, transpose
+from weft.kernels import (
+    cumsum,
+    gemv,
+    histogram,
+    layer_norm,
+    matmul,
+    softmax,
+    sort,
+    sort_by_key,
+    sum,
+    topk,
+    transpose,
+)
 from weft.kernels.calls import planned
 from weft.kernels.calls.keys import key_of
 from weft.kernels.operands import Operands
@@ -118,6 +130,35 @@ def test_what_was_called_is_not_decided_again(device: DeviceContext, monkeypatch
             np.testing.assert_allclose(found(work(array)), expected(x), rtol=1e-4, atol=1e-4)
     with pytest.raises(AssertionError, match="decided anew"):
         softmax(placed(device, normal(40, 41)))
+
+
+def test_pairs_of_results_are_part_of_what_is_known(
+    device: DeviceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = normal(3, 20), normal(3, 20)
+    x, y, best, places = (placed(device, a) for a in (first, second, normal(3, 4), np.zeros((3, 4), int)))
+    other, numbers = placed(device, normal(3, 20)), placed(device, np.arange(60).reshape(3, 20))
+    order = placed(device, np.zeros((3, 20), int))
+    topk(x, 4, out=(best, places))
+    sort_by_key(x, numbers, out=(other, order))
+    only_planned(monkeypatch)
+    topk(y, 4, out=(best, places))
+    sort_by_key(y, numbers, out=(other, order))
+    right = np.argsort(second)
+    np.testing.assert_array_equal(found(best), np.sort(second)[:, :-5:-1])
+    np.testing.assert_array_equal(found(places), right[:, :-5:-1])
+    np.testing.assert_array_equal(found(other), np.sort(second))
+    np.testing.assert_array_equal(found(order), right + np.arange(3)[:, None] * 20)
+
+
+def test_arrays_that_are_numbers_go_by_their_values() -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    axes: list[Any] = [np.array(0), np.array(1)]
+    for axis in (*axes, *axes):
+        np.testing.assert_array_equal(sum(x, axis), x.sum(int(axis)))
+        np.testing.assert_array_equal(sum(x, (axis,)), x.sum(int(axis)))
+    for k in (np.array(2), np.array(3)):
+        assert topk(x[0], cast("Any", k))[0].shape == (int(k),)
 
 
 def scaled(by: Any) -> Callable[[Any, Any, Any], Any]:

@@ -77,6 +77,8 @@ class Operand:
 
     def __init__(self, operation: str, name: str, given: Any) -> None:
         self.operation, self.name, self.given, self.array = operation, name, given, None
+        if active.recording is not None:
+            active.recording.read.append(given)
         view: Any = given.to_layout_tensor() if hasattr(given, "to_layout_tensor") else given
         if isinstance(view, LayoutTensor):
             self._set(cast("Any", view).storage, *self._places(cast("LayoutTensor[Any]", view)))

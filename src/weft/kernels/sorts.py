@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 from weft.algorithm.onesweep import sort_rows
 from weft.diagnostics import LaunchError, a_
-from weft.diagnostics.flags import with_flags
 from weft.dtype import DType
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
@@ -63,7 +62,7 @@ def argsort(x: Any, axis: int = -1, *, descending: bool = False, out: Any = None
     return op.give(places)
 
 
-@with_flags
+@planned
 def sort_by_key(
     keys: A, values: B, axis: int = -1, *, descending: bool = False, out: tuple[Any, Any] | None = None
 ) -> tuple[A, B]:
@@ -85,11 +84,7 @@ def sort_by_key(
         >>> sort_by_key(np.array([3, 1, 2]), np.array([0.5, 1.5, 2.5]))
         (array([1, 2, 3]), array([1.5, 2.5, 0.5]))
     """
-    return _sort_by_key(keys, values, axis, descending, *_both("sort_by_key", out))
-
-
-@planned
-def _sort_by_key(keys: Any, values: Any, axis: int, descending: bool, first: Any, second: Any) -> Any:
+    first, second = _both("sort_by_key", out)
     op = Operands("sort_by_key", keys=keys, values=values)
     source = op["keys"].of("number or bool")
     others = op["values"].of("number or bool").shaped(source.shape, "that of keys is")
@@ -100,7 +95,7 @@ def _sort_by_key(keys: Any, values: Any, axis: int, descending: bool, first: Any
     return op.give(target), op.give(moved)
 
 
-@with_flags
+@planned
 def topk(
     x: A, k: int, axis: int = -1, *, largest: bool = True, out: tuple[Any, Any] | None = None
 ) -> tuple[A, A]:
@@ -128,11 +123,7 @@ def topk(
         >>> topk(np.array([3, -1, 4, 3]), 2)
         (array([4, 3]), array([2, 0]))
     """
-    return _topk(x, k, axis, largest, *_both("topk", out))
-
-
-@planned
-def _topk(x: Any, k: int, axis: int, largest: bool, first: Any, second: Any) -> Any:
+    first, second = _both("topk", out)
     op = Operands("topk", x=x)
     source = op["x"].of("number or bool")
     along = op.axis(axis)

@@ -67,8 +67,9 @@ def _found(kind: type[Any]) -> _Reader:
 
 def _function(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
     def read(captured: Any) -> bool:
-        kind = cast("type[Any]", type(captured))
-        return (_readers.get(kind) or _found(kind))(captured, parts, arrays, addresses)
+        kind, held = cast("type[Any]", type(captured)), len(arrays)
+        known = (_readers.get(kind) or _found(kind))(captured, parts, arrays, addresses)
+        return known and (kind is not tuple or len(arrays) == held)  # whose arrays would be constants
 
     return read_function(value, parts, read)
 
@@ -89,13 +90,12 @@ def _float(value: float, parts: list[Any], arrays: list[Any], addresses: list[in
 
 def _tuple(value: tuple[Any, ...], parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
     items: list[Any] = [tuple]
-    held = len(arrays)
     whole = len(value) <= _MOST_ITEMS
     for item in value if whole else ():
         kind = cast("type[Any]", type(item))
         whole = whole and _readers.get(kind, _refused)(item, items, arrays, addresses)
     parts.append(tuple(items))
-    return whole and len(arrays) == held
+    return whole
 
 
 def _buffer(value: DeviceBuffer[Any], parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:

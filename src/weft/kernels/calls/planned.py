@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from weft.diagnostics.flags import with_flags
@@ -77,7 +77,9 @@ def _first(
         active.recording = asked.tiles = None
     spans = [_span(array) for array in arrays]
     try:
-        if [span.begin for span in spans] != addresses:
+        if [span.begin for span in spans] != addresses or _numbers(
+            (*args, *named.values()), arrays, recording
+        ):
             raise Unplanned
         functions = any(isinstance(value, FUNCTIONS) for value in (*args, *named.values()))
         plan = Plan(recording, arrays, spans, result, functions=functions)
@@ -88,6 +90,18 @@ def _first(
     else:
         _keep(key, plan, recording)
     return result
+
+
+def _numbers(given: Iterable[Any], arrays: list[Any], recording: Recording) -> bool:
+    """Whether an array among what was given is a number, an axis say, whose value the key does not have."""
+    known, read = {*map(id, arrays)}, {*map(id, recording.read)}
+    for value in given:
+        if isinstance(value, tuple):
+            if _numbers(cast("tuple[Any, ...]", value), arrays, recording):
+                return True
+        elif id(value) in known - read:
+            return True
+    return False
 
 
 def _forget_ended() -> None:

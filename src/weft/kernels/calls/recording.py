@@ -30,6 +30,8 @@ class Recording:
     """What one call has done so far."""
 
     def __init__(self) -> None:
+        self.read: list[Any] = []
+        """What the operation was given and has read as an array, not as a number."""
         self.results: list[Made] = []
         """What may be given to the caller."""
         self.scratch: list[Made] = []
