@@ -14,17 +14,18 @@ from hypothesis import strategies as st
 from placed_arrays import Array, arrays, found, placed
 from weft import LaunchError
 from weft.gpu.host import DeviceContext
-from weft.kernels import argmax, argmin, max, mean, min, prod, sum
+from weft.kernels import all, any, argmax, argmin, count_nonzero, max, mean, min, prod, sum
 
 Reduction = Callable[..., Any]
 PAIRS: list[tuple[Reduction, Reduction]] = [(sum, np.sum), (mean, np.mean), (max, np.max), (min, np.min)]
 PLACES: list[tuple[Reduction, Reduction]] = [(argmax, np.argmax), (argmin, np.argmin)]
+TRUTHS: list[tuple[Reduction, Reduction]] = [(any, np.any), (all, np.all), (count_nonzero, np.count_nonzero)]
 
 
 @settings(max_examples=7)
 @given(
     x=arrays(types="fl"),
-    pair=st.sampled_from([*PAIRS, *PLACES]),
+    pair=st.sampled_from([*PAIRS, *PLACES, *TRUTHS]),
     axis=st.integers(-1, 2),
     keeps=st.booleans(),
 )
@@ -34,7 +35,7 @@ def test_any_axis_of_any_array(
     ours, theirs = pair
     along = None if axis < 0 else axis % x.ndim
     empty = not x.size if along is None else not x.shape[along]
-    if empty and ours not in (sum, mean):
+    if empty and ours in (max, min, argmax, argmin):
         return
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -69,6 +70,29 @@ def test_types_of_results_are_numpys(device: DeviceContext) -> None:
             result = found(ours(placed(device, x), 0))
             assert result.dtype == theirs(x, axis=0).dtype
             np.testing.assert_array_equal(result, theirs(x, axis=0))
+
+
+@pytest.mark.parametrize("shape", [(70, 33), (3, 9000), (9000, 3), (1, 100_003)])
+def test_bools_are_numbers_and_truths(device: DeviceContext, shape: tuple[int, int]) -> None:
+    generator = np.random.default_rng(4)
+    for part in (0.5, 1e-3, 1.0, 0.0):
+        x = generator.random(shape) < part
+        tensor = placed(device, x)
+        for axis in (None, 0, 1):
+            for ours, theirs in (*PAIRS, *PLACES, *TRUTHS, (prod, np.prod)):
+                result, right = found(ours(tensor, axis)), theirs(x, axis=axis)
+                assert result.dtype == np.asarray(right).dtype
+                np.testing.assert_allclose(result, right, rtol=1e-12)
+
+
+def test_what_is_not_0_counts(device: DeviceContext) -> None:
+    x = np.zeros((5, 40), np.float16)
+    x[0], x[1, 3], x[2, 4], x[3] = -0.0, np.nan, 6e-8, 0.3
+    for ours, theirs in TRUTHS:
+        for axis in (None, 0, 1):
+            np.testing.assert_array_equal(found(ours(placed(device, x), axis)), theirs(x, axis=axis))
+        empty = placed(device, np.zeros((2, 0), np.float16))
+        assert found(ours(empty, 1)).tolist() == theirs(np.zeros((2, 0)), axis=1).tolist()
 
 
 def test_short_floats_are_added_in_float32(device: DeviceContext) -> None:

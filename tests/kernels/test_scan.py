@@ -43,6 +43,24 @@ def test_sums_along_any_axis_of_any_array(
     np.testing.assert_array_equal(result, before(expected, axis, 0) if exclusive else expected)
 
 
+@pytest.mark.parametrize("n", [40, 9001])
+def test_bools_are_counted(device: DeviceContext, n: int) -> None:
+    x = np.random.default_rng(n).random((3, n)) < 0.9
+    tensor = placed(device, x)
+    for axis in (0, 1):
+        for ours, theirs in ((cumsum, np.cumsum), (cumprod, np.cumprod)):
+            expected: Any = theirs(x, axis)
+            np.testing.assert_array_equal(found(ours(tensor, axis)), expected)
+            assert found(ours(tensor, axis)).dtype == expected.dtype
+        for word, ufunc in (("add", np.add), ("max", np.maximum), ("min", np.minimum)):
+            expected = ufunc.accumulate(x, axis)
+            result = found(scan(tensor, cast("Any", word), axis))
+            np.testing.assert_array_equal(result, expected)
+            assert result.dtype == expected.dtype
+    with pytest.raises(LaunchError, match="x is of Bool, which is no number"):
+        scan(tensor, lambda a, b: a ^ b)
+
+
 @pytest.mark.parametrize("n", [1, 65, 4097, 300_001])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 def test_rows_of_any_length(device: DeviceContext, n: int, dtype: str) -> None:

@@ -28,17 +28,31 @@ if TYPE_CHECKING:
     from weft.kernels.products.call import matmul
     from weft.kernels.products.grouped import grouped_matmul
     from weft.kernels.quantized import gemv_int4, gemv_int8, pack_int4, unpack_int4
-    from weft.kernels.reductions import argmax, argmin, max, mean, min, prod, sum
+    from weft.kernels.reductions import (
+        all,
+        any,
+        argmax,
+        argmin,
+        count_nonzero,
+        max,
+        mean,
+        min,
+        prod,
+        sum,
+    )
     from weft.kernels.rotary import rope
     from weft.kernels.scans import cumprod, cumsum, scan
     from weft.kernels.softmaxes import log_softmax, softmax
     from weft.kernels.sorts import argsort, sort, sort_by_key, topk
 
 __all__ = [
+    "all",
+    "any",
     "argmax",
     "argmin",
     "argsort",
     "attention",
+    "count_nonzero",
     "cumprod",
     "cumsum",
     "decode_attention",
@@ -77,7 +91,10 @@ _LATER = {
     "rope": "weft.kernels.rotary",
     **dict.fromkeys(("layer_norm", "rms_norm"), "weft.kernels.norms"),
     "transpose": "weft.kernels.permutations",
-    **dict.fromkeys(("argmax", "argmin", "max", "mean", "min", "prod", "sum"), "weft.kernels.reductions"),
+    **dict.fromkeys(
+        ("all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "sum"),
+        "weft.kernels.reductions",
+    ),
     "grouped_matmul": "weft.kernels.products.grouped",
     "matmul": "weft.kernels.products.call",
     **dict.fromkeys(("log_softmax", "softmax"), "weft.kernels.softmaxes"),

@@ -1,4 +1,4 @@
-"""Sums, means, products, extremes and where they lie, along axes.
+"""Sums, means, products, counts, extremes and where they lie, along axes.
 
 Threads take vectors of a row in turns, in an order that depends on the shape alone; what lanes, threads and
 blocks have found is joined as a tree (Hillis, Steele: "Data Parallel Algorithms", CACM 1986). Nothing is
@@ -20,7 +20,7 @@ from weft.kernels.row_memory import by_pairs, masked, places_of
 from weft.kernels.rows import reduce
 from weft.lang import Int, struct
 
-__all__ = ["argmax", "argmin", "max", "mean", "min", "prod", "sum"]
+__all__ = ["all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "sum"]
 
 A = TypeVar("A")
 P = TypeVar("P")
@@ -65,6 +65,39 @@ class Mean(Sum):
     def result(cls, all: Any, n: Any, given: Any) -> Any:
         """The sum by the number of elements; nan of none."""
         return all / type(all)(n) if not isinstance(n, int) else type(all)(nan)
+
+
+class Count(Sum):
+    """How many elements are not 0."""
+
+    @classmethod
+    def empty(cls, kind: Any, lanes: int) -> Any:
+        """None."""
+        return Int.splat(lanes, 0)
+
+    @classmethod
+    def of(cls, values: Any, there: Any, ats: Any) -> Any:
+        """Those of vectors, two by two."""
+        counts = [(value != 0).cast(Int) for value in masked(values, there, 0)]
+        return by_pairs(cls.merge, counts), values
+
+
+class Some(Count):
+    """Whether an element is not 0."""
+
+    @classmethod
+    def result(cls, all: Any, n: Any, given: Any) -> Any:
+        """Of nothing none is."""
+        return all > 0
+
+
+class Every(Count):
+    """Whether no element is 0."""
+
+    @classmethod
+    def result(cls, all: Any, n: Any, given: Any) -> Any:
+        """Of nothing none is."""
+        return all == n
 
 
 class Product(Sum):
@@ -169,10 +202,11 @@ class ArgMin(ArgMax):
 def sum(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The sums along axes: of all elements, without ``axis``.
 
-    Integers are summed up as Int or UInt, as NumPy does, and floats to their own type, short ones by Float32.
+    Integers are summed up as Int or UInt, as NumPy does, bools as Int, and floats to their own type, short
+    ones by Float32.
 
     Args:
-        x: numbers, of any shape and strides.
+        x: numbers or bools, of any shape and strides.
         axis: an axis or several; None for all.
         keepdims: whether the axes stay, with one element.
         out: where the result goes.
@@ -195,7 +229,7 @@ def sum(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> 
 
 @planned
 def mean(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
-    """The means along axes; of integers as Float64, nan of nothing. See ``sum``.
+    """The means along axes; of integers and bools as Float64, nan of nothing. See ``sum``.
 
     Example:
         >>> import numpy as np
@@ -217,6 +251,39 @@ def prod(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) ->
         120
     """
     return _reduced("prod", Product, x, axis, keepdims, out, accumulator, _sum_type)
+
+
+@planned
+def count_nonzero(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
+    """How many elements along axes are not 0; Int64. A nan is not. See ``sum``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import count_nonzero
+        >>> count_nonzero(np.array([[0.5, 0.0], [np.nan, -1.0]]), axis=1)
+        array([1, 2])
+    """
+    return _reduced("count_nonzero", Count, x, axis, keepdims, out, _compared, _place_type)
+
+
+@planned
+def any(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
+    """Whether an element along axes is True, or not 0; Bool. See ``sum``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import all, any
+        >>> x = np.array([[True, False], [True, True], [False, False]])
+        >>> any(x, axis=1), all(x, axis=1)
+        (array([ True,  True, False]), array([False,  True, False]))
+    """
+    return _reduced("any", Some, x, axis, keepdims, out, _compared, _truth_type)
+
+
+@planned
+def all(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
+    """Whether all elements along axes are True, or not 0; Bool. See ``any``."""
+    return _reduced("all", Every, x, axis, keepdims, out, _compared, _truth_type)
 
 
 @planned
@@ -247,7 +314,7 @@ def argmax(x: A, axis: int | None = None, *, keepdims: bool = False, out: Any = 
     """Where the first of the greatest elements along an axis lies, or the first nan; Int64.
 
     Args:
-        x: numbers, of any shape and strides.
+        x: numbers or bools, of any shape and strides.
         axis: one axis; None for all elements in row-major order.
         keepdims: whether the axis stays, with one element.
         out: where the result goes.
@@ -277,11 +344,17 @@ def _same(dtype: DType) -> DType:
 
 def _compared(dtype: DType) -> DType:
     """The type in which elements are compared."""
+    if dtype.kind == "bool":
+        return as_dtype("uint8")
     return accumulator(dtype) if dtype.kind in DTYPE_KINDS["float"] else dtype
 
 
 def _place_type(dtype: DType) -> DType:
     return as_dtype("int64")
+
+
+def _truth_type(dtype: DType) -> DType:
+    return as_dtype("bool")
 
 
 def _sum_type(dtype: DType) -> DType:
@@ -307,7 +380,7 @@ def _reduced(
     made: Callable[[DType], DType],
 ) -> Any:
     op = Operands(name, x=x)
-    source = op["x"].of("number")
+    source = op["x"].of("number or bool")
     rank = len(source.shape)
     axes = tuple(range(rank)) if axis is None else op.axes(axis)
     rest = [n for n in range(rank) if n not in axes]

@@ -174,12 +174,12 @@ _WORDS = {"add": _add, "mul": _mul, "min": _min, "max": _max}
 def cumsum(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) -> A:
     """Running sums along an axis, as ``np.cumsum``.
 
-    Integers are summed up as 64 bits, which the result has; short floats as Float32, and the result has their
-    own type. Sums of floats are joined in an order that the shape alone decides, so they are the same each
-    time.
+    Integers and bools are summed up as 64 bits, which the result has; short floats as Float32, and the result
+    has their own type. Sums of floats are joined in an order that the shape alone decides, so they are the
+    same each time.
 
     Args:
-        x: numbers, of any shape and strides.
+        x: numbers or bools, of any shape and strides.
         axis: along which.
         exclusive: whether each result is the sum of the elements before, without its own.
         out: where the result goes; it may be ``x``, if it has the result's type.
@@ -223,7 +223,7 @@ def scan(
     """Running results of an associative function along an axis.
 
     Args:
-        x: numbers, of any shape and strides. 16-bit floats are joined as Float32.
+        x: numbers, of any shape and strides, or bools for a word. 16-bit floats are joined as Float32.
         function: of what was accumulated and what comes next, both of the type of ``x``, which is also the
             result's; it need not commute. Or ``"add"``, ``"mul"``, ``"min"``, ``"max"``, which are
             ``np.add.accumulate`` and its kin: of ``"add"`` and ``"mul"`` integers become 64 bits, unless
@@ -274,9 +274,9 @@ def _scan(
     name: str, x: Any, function: Any, axis: Any, init: Any, exclusive: bool, out: Any, widens: bool
 ) -> Any:
     op = Operands(name, x=x)
-    source = op["x"].of("number")
+    source = op["x"].of("number or bool" if function in _WORDS.values() else "number")
     along, wide = op.axis(axis), accumulator(source.dtype)
-    dtype = source.dtype if not widens or source.dtype.kind not in ("int", "uint") else wide
+    dtype = source.dtype if not widens or source.dtype.kind not in ("int", "uint", "bool") else wide
     target = op.result(source.shape, dtype, out, same=[source])
     kind: Any = number_class(dtype if dtype.bits >= 32 or dtype.kind in ("int", "uint") else wide)
     if source.size:
