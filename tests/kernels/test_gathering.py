@@ -1,4 +1,4 @@
-"""weft.kernels.take, embedding and put against NumPy's indices."""
+"""weft.kernels.take, embedding, put and their kin along an axis against NumPy's indices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from placed_arrays import Array, arrays, found, placed
 from weft import DeviceError, LaunchError
 from weft.gpu.host import DeviceContext
-from weft.kernels import embedding, put, take
+from weft.kernels import argsort, embedding, put, put_along_axis, take, take_along_axis
 
 
 @settings(max_examples=7)
@@ -66,6 +66,93 @@ def test_integers_and_short_floats_are_added(device: DeviceContext) -> None:
         put(tensor, placed(device, places), placed(device, np.full(2000, each, name)), add=True)
         total = np.full(2000, each, name).astype(np.float64).sum()
         np.testing.assert_allclose(found(tensor), [total, 0, 0], rtol=1e-3)
+
+
+def rows_of_places(x: Array, axis: int, one: int, count: int) -> Array:
+    """Places along an axis, with one element along the axis number ``one`` if that is another."""
+    shape = list(x.shape)
+    shape[axis] = count
+    if one != axis:
+        shape[one] = 1
+    n = x.shape[axis]
+    return np.random.default_rng(count).integers(-n, n, shape)
+
+
+@settings(max_examples=12)
+@given(
+    x=arrays(types="Bfdh?", most=9), axis=st.integers(-1, 2), one=st.integers(0, 5), count=st.integers(0, 9)
+)
+def test_places_along_an_axis(device: DeviceContext, x: Array, axis: int, one: int, count: int) -> None:
+    axis = -1 if axis < 0 else axis % x.ndim
+    if not x.shape[axis]:
+        return
+    places = rows_of_places(x, axis % x.ndim, one % x.ndim if one < 3 else axis % x.ndim, count)
+    right = np.take_along_axis(x, places, axis)
+    out = placed(device, np.zeros_like(right)[..., ::-1].T.copy().T)
+    result = take_along_axis(placed(device, x), placed(device, places), axis, out=out)
+    assert result is out
+    np.testing.assert_array_equal(found(result), right)
+    values = np.random.default_rng(1).integers(0, 2, right.shape).astype(x.dtype)
+    for some in (values, values[:1]):
+        expected = x.copy(order="K")
+        np.put_along_axis(expected, places, some, axis)
+        tensor = placed(device, x)
+        assert put_along_axis(tensor, placed(device, places), placed(device, some), axis) is tensor
+        np.testing.assert_array_equal(found(tensor), expected)
+
+
+def test_places_of_all_elements_and_of_a_sort(device: DeviceContext) -> None:
+    x = np.random.default_rng(3).normal(size=(60, 70)).astype(np.float32)
+    for axis in (0, 1):
+        order = argsort(placed(device, x), axis)
+        np.testing.assert_array_equal(
+            found(take_along_axis(placed(device, x), order, axis)), np.sort(x, axis)
+        )
+    places, four = np.array([0, -1, 75, 4199]), np.arange(4, dtype=np.float32)
+    turned = placed(device, x.T)
+    np.testing.assert_array_equal(
+        found(take_along_axis(turned, placed(device, places), None)), x.T.flat[places]
+    )
+    put_along_axis(turned, placed(device, places), placed(device, four), None)
+    right = x.T.copy()
+    np.put_along_axis(right, places, four, None)
+    np.testing.assert_array_equal(found(turned), right)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_elements_are_added_along_an_axis(device: DeviceContext, axis: int) -> None:
+    generator = np.random.default_rng(axis)
+    x = generator.normal(size=(5, 6)).astype(np.float32)
+    places = generator.integers(-x.shape[axis], x.shape[axis], (5, 90) if axis else (90, 6))
+    values = generator.normal(size=places.shape).astype(np.float32)
+    right, (rows, columns) = x.astype(np.float64), np.indices(places.shape)
+    at: Any = (rows, places) if axis else (places, columns)
+    np.add.at(right, at, values)
+    results = set[bytes]()
+    for deterministic in (True, True, False):
+        tensor = placed(device, x)
+        given = placed(device, places), placed(device, values)
+        put_along_axis(tensor, *given, axis, add=True, deterministic=deterministic)
+        np.testing.assert_allclose(found(tensor), right, rtol=1e-5, atol=1e-5)
+        results |= {found(tensor).tobytes()} if deterministic else set()
+    assert len(results) == 1
+
+
+def test_shapes_that_do_not_fit_along_an_axis_are_refused() -> None:
+    x, i = np.zeros((3, 4), np.float32), np.zeros((2, 4), int)
+    with pytest.raises(LaunchError, match="x is of shape \\(3, 4\\), and indices ask for \\(2, 4\\)"):
+        take_along_axis(x, i)
+    with pytest.raises(LaunchError, match="indices is of shape \\(2, 4\\), and x's is \\(12,\\)"):
+        take_along_axis(x, i, None)
+    with pytest.raises(LaunchError, match="values is of shape \\(2, 3\\), and indices ask for \\(2, 4\\)"):
+        put_along_axis(x, i, x[:2, :3].copy(), 0)
+    with pytest.raises(LaunchError, match="x is of shape \\(0, 4\\): there is nothing to take"):
+        take_along_axis(x[:0], i, 0)
+    for wrong in (3, -4):
+        with pytest.raises(DeviceError, match="an index is outside of the axis"):
+            take_along_axis(x, i + wrong, 0)
+        with pytest.raises(DeviceError, match="an index is outside of the axis"):
+            put_along_axis(x, i + wrong, x[:2] + 1, 0)
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -75,8 +75,8 @@ def test_a_name_of_another_module(asked: str, where: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "written"),
     [
-        ("gather", "take(x, indices, axis)"),
-        ("scatter_add", "put(x, indices, values, axis, add=True)"),
+        ("gather", "take_along_axis(x, indices, axis), or take(x, indices, axis)"),
+        ("scatter_add", "put_along_axis(x, indices, values, axis, add=True), or put"),
         ("permute", "transpose(x, axes)"),
         ("radix_sort", "sort(x), or sort_by_key(keys, values)"),
         ("flash_attention", "attention, from weft.kernels"),

@@ -20,7 +20,7 @@ from weft.diagnostics.modules import present
 
 if TYPE_CHECKING:
     from weft.kernels.attentions import attention, decode_attention
-    from weft.kernels.gathering import embedding, put, take
+    from weft.kernels.gathering import embedding, put, put_along_axis, take, take_along_axis
     from weft.kernels.gemvs import gemv
     from weft.kernels.histograms import histogram
     from weft.kernels.norms import layer_norm, rms_norm
@@ -71,6 +71,7 @@ __all__ = [
     "pack_int4",
     "prod",
     "put",
+    "put_along_axis",
     "rms_norm",
     "rope",
     "scan",
@@ -79,6 +80,7 @@ __all__ = [
     "sort_by_key",
     "sum",
     "take",
+    "take_along_axis",
     "topk",
     "transpose",
     "unpack_int4",
@@ -86,7 +88,9 @@ __all__ = [
 
 _LATER = {
     **dict.fromkeys(("attention", "decode_attention"), "weft.kernels.attentions"),
-    **dict.fromkeys(("embedding", "put", "take"), "weft.kernels.gathering"),
+    **dict.fromkeys(
+        ("embedding", "put", "put_along_axis", "take", "take_along_axis"), "weft.kernels.gathering"
+    ),
     "histogram": "weft.kernels.histograms",
     "rope": "weft.kernels.rotary",
     **dict.fromkeys(("layer_norm", "rms_norm"), "weft.kernels.norms"),
@@ -106,9 +110,12 @@ _LATER = {
 """Where each operation lies, which is loaded when it is asked for: in no module of its own name."""
 
 _CALLED = {
-    **dict.fromkeys(("gather", "index_select"), "take(x, indices, axis)"),
-    **dict.fromkeys(("scatter", "index_put", "index_copy"), "put(x, indices, values, axis)"),
-    **dict.fromkeys(("scatter_add", "index_add"), "put(x, indices, values, axis, add=True)"),
+    "gather": "take_along_axis(x, indices, axis), or take(x, indices, axis)",
+    "index_select": "take(x, indices, axis)",
+    "scatter": "put_along_axis(x, indices, values, axis), or put(x, indices, values, axis)",
+    **dict.fromkeys(("index_put", "index_copy"), "put(x, indices, values, axis)"),
+    "scatter_add": "put_along_axis(x, indices, values, axis, add=True), or put",
+    "index_add": "put(x, indices, values, axis, add=True)",
     "permute": "transpose(x, axes)",
     "radix_sort": "sort(x), or sort_by_key(keys, values)",
     "sort_pairs": "sort_by_key(keys, values)",

@@ -8,6 +8,7 @@ place are added in their order by one thread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,6 +18,7 @@ from weft.gpu import block_idx, thread_idx
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, merged, row_major
+from weft.kernels.row_memory import begin
 from weft.kernels.sorts import sort
 from weft.lang import Comptime, Int, Int64, Pointer, func, kernel, unroll
 from weft.lang.generic import written
@@ -124,6 +126,103 @@ def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any
     return op.give(target)
 
 
+@planned
+def take_along_axis(x: A, indices: Any, axis: int | None = -1, *, out: Any = None) -> A:
+    """Elements of each row along an axis by their places there, as ``numpy.take_along_axis``.
+
+    Args:
+        x: an array of any type, shape and strides.
+        indices: integers, with as many axes as ``x``; of the others either may have one element for all of
+            the other's. Below 0 they count from the end. One outside stops the kernel.
+        axis: the axis; None for all elements in row-major order, by indices on one axis.
+        out: where the result goes.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import argsort, take_along_axis
+        >>> x = np.array([[3, 1, 2], [4, 6, 5]])
+        >>> take_along_axis(x, argsort(x))
+        array([[1, 2, 3],
+               [4, 5, 6]])
+    """
+    op = Operands("take_along_axis", x=x, indices=indices)
+    source, numbers, along = _row_by_row(op, op["x"], op["indices"], axis)
+    target = op.result(numbers.shape, source.dtype, out)
+    if target.size:
+        step = source.strides[along]
+        extents, steps = merged(target.shape, _fixed(source, along), numbers.strides, target.strides)
+        lines = (source, steps[0], step, numbers, steps[1], target, steps[2])
+        counts, threads = (target.size, source.shape[along], extents), _threads(op)
+        grid = -(-target.size // threads)
+        op.launch(taken_along, grid, threads, *lines, *counts, bits=source.bits, threads=threads)
+    return op.give(target)
+
+
+def _threads(op: Operands) -> int:
+    return 1 if op.threads_are_loops else THREADS
+
+
+def _row_by_row(op: Operands, x: Operand, indices: Operand, axis: int | None) -> tuple[Operand, Operand, int]:
+    """An array and indices of places along an axis, of one shape but for that; and the axis."""
+    indices = indices.of("integer")
+    if axis is None:
+        x, axis = contiguous(op, x), 0
+        x = x.seen((x.size,), (1,))
+    along = op.axis(axis, x)
+    if len(indices.shape) != len(x.shape):
+        hint = f"give it as many axes: {len(x.shape)}"
+        indices.refuse(f"of shape {indices.shape}, and x's is {x.shape}", hint)
+    if indices.size and not x.shape[along]:
+        x.refuse(f"of shape {x.shape}: there is nothing to take", "pass an array with elements")
+    pairs = enumerate(zip(x.shape, indices.shape, strict=True))
+    shape = [own if number != along and other == 1 else other for number, (own, other) in pairs]
+    indices = _spread(indices, shape)
+    shape[along] = x.shape[along]
+    return _spread(x, shape), indices, along
+
+
+def _spread(x: Operand, shape: Sequence[int]) -> Operand:
+    """An operand as one of the shape of indices, where it has one element for all along an axis."""
+    more = len(shape) - len(x.shape)
+    own, steps = (*[1] * more, *x.shape), (*[0] * more, *x.strides)
+    if more < 0 or any(a not in (1, b) for a, b in zip(own, shape, strict=True)):
+        hint = f"pass one of shape {(*shape,)}, or with 1 in place of some of these numbers"
+        x.refuse(f"of shape {x.shape}, and indices ask for {(*shape,)}", hint)
+    return x.seen((*shape,), tuple([0 if a != b else s for a, b, s in zip(own, shape, steps, strict=True)]))
+
+
+def _fixed(x: Operand, along: int) -> tuple[int, ...]:
+    """How far neighbours lie apart, where places along an axis are another's to say."""
+    return (*x.strides[:along], 0, *x.strides[along + 1 :])
+
+
+@kernel
+def taken_along(
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    indices: Pointer[Any],
+    steps: Any,
+    out: Pointer[Any],
+    out_steps: Any,
+    number: Int,
+    n: Int,
+    extents: Any,
+    *,
+    bits: Comptime[Any],
+    threads: Comptime[int],
+):
+    """An element a thread."""
+    unit = block_idx.x * threads + thread_idx.x
+    if unit < number:
+        place = _inside(Int(begin(indices, steps, unit, extents)[0]), n)
+        row = begin(x.bitcast(bits), x_steps, unit, extents)
+        begin(out.bitcast(bits), out_steps, unit, extents)[0] = row[place * x_step]
+
+
 def _width(op: Operands, places: Places, *operands: Operand) -> int:
     """How many elements of the inner part an access has."""
     if places.steps[2] != 1 and places.inner > 1:
@@ -207,13 +306,9 @@ def put(
         array([ 2.,  0., 33.], dtype=float32)
     """
     op = Operands("put", indices=indices, values=values)
-    numbers, given = op["indices"].of("integer"), op["values"]
-    if add:
-        given.of("number")
-    elif given.dtype.kind == "element":
-        _ = given.bits  # by which they are moved, or refused
+    numbers, given = op["indices"].of("integer"), _movable(op["values"], add)
     op.first = given
-    target = op.result(_shape_of(x), given.dtype, x, name="x")
+    target = op.result(_shape_of("put", x), given.dtype, x, name="x")
     along = op.axis(axis, target)
     numbers.shaped((numbers.size,), "indices are on one axis, so it is")
     shape = tuple(numbers.size if n == along else extent for n, extent in enumerate(target.shape))
@@ -232,8 +327,87 @@ def put(
     return op.give(target)
 
 
-def _shape_of(x: Any) -> tuple[int, ...]:
-    return Operand("put", "x", x).shape
+@planned
+def put_along_axis(
+    x: A, indices: Any, values: Any, axis: int | None, *, add: bool = False, deterministic: bool = True
+) -> A:
+    """Write elements to places of each row along an axis, as ``numpy.put_along_axis``, or add them there.
+
+    Args:
+        x: the array that is written, of any shape and strides.
+        indices: integers as ``take_along_axis`` has them.
+        values: of the type of ``x``, and the shape of ``indices``; or one that NumPy makes that of.
+        axis: the axis; None for all elements of ``x`` in row-major order.
+        add: whether elements are added.
+        deterministic: as for ``put``, which also says what stays of several elements.
+
+    Returns:
+        ``x``.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import argmax, put_along_axis
+        >>> x = np.array([[3, 1, 2], [4, 6, 5]])
+        >>> put_along_axis(x, argmax(x, 1, keepdims=True), np.array([[0]]), 1)
+        array([[0, 1, 2],
+               [4, 0, 5]])
+    """
+    op = Operands("put_along_axis", indices=indices, values=values)
+    given = _movable(op["values"], add)
+    op.first = given
+    target = op.result(_shape_of("put_along_axis", x), given.dtype, x, name="x")
+    whole = target.seen(target.shape, row_major(target.shape))
+    rows, numbers, along = _row_by_row(op, whole, op["indices"], axis)
+    given = _spread(given, numbers.shape)
+    if given.size:
+        made, given = contiguous(op, target), contiguous(op, given)
+        places, threads = op.scratch(numbers.size, as_dtype("int64")), _threads(op)
+        extents, steps = merged(numbers.shape, _fixed(rows, along), numbers.strides)
+        counts = steps[0], rows.strides[along], numbers.size, rows.shape[along], extents
+        grid = -(-numbers.size // threads)
+        op.launch(flattened, grid, threads, numbers, steps[1], places, *counts, threads=threads)
+        _put(
+            op, Places(1, made.size, 1, (0, 1, 0)), places, given, made, add=add, deterministic=deterministic
+        )
+        if made is not target:
+            copy(op, made, target)
+    return op.give(target)
+
+
+@kernel
+def flattened(
+    indices: Pointer[Any],
+    steps: Any,
+    places: Pointer[Int64],
+    x_steps: Any,
+    x_step: Int,
+    number: Int,
+    n: Int,
+    extents: Any,
+    *,
+    threads: Comptime[int],
+):
+    """Places along an axis as those of all elements."""
+    unit = block_idx.x * threads + thread_idx.x
+    if unit < number:
+        place = _inside(Int(begin(indices, steps, unit, extents)[0]), n)
+        places[unit] = begin(Int(0), x_steps, unit, extents) + place * x_step
+
+
+def _movable(given: Operand, add: bool) -> Operand:
+    """Elements that can be put, or added."""
+    if add:
+        return given.of("number")
+    if given.dtype.kind == "element":
+        _ = given.bits  # by which they are moved, or refused
+    return given
+
+
+def _shape_of(operation: str, x: Any) -> tuple[int, ...]:
+    return Operand(operation, "x", x).shape
 
 
 def _put(
@@ -248,7 +422,7 @@ def _put(
 ) -> None:
     rows, inner = numbers.size, places.inner
     settled = not deterministic or (add and given.dtype.kind in DTYPE_KINDS["integer"])
-    threads = 1 if op.threads_are_loops else THREADS
+    threads = _threads(op)
     grid, of_rows = -(-given.size // threads), -(-rows // threads)
     shape = rows, inner, places.outer, places.n, places.steps
     if settled:
@@ -261,6 +435,8 @@ def _put(
         arguments = numbers, given, x, owners, *shape
         op.launch(scattered, grid, threads, *arguments, add=False, owned=True, threads=threads)
     else:
+        if places.n >> 31 or rows >> 32:
+            x.refuse(f"of {places.n} places, too many to sort {rows} by", "pass deterministic=False")
         order = op.scratch(rows, as_dtype("int64"))
         op.launch(numbered, of_rows, threads, numbers, order, rows, places.n, threads=threads)
         sort(order.given, out=order.given)
