@@ -27,6 +27,7 @@ BENCHMARKS = {
     "kernels": "kernels_table",
     "calls": "calls",
     "tiles": "tiles",
+    "untuned": "untuned",
     "devices": "devices",
 }
 """Each module has a function ``run(options)``, which prints its tables."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import untuned
 
 from weft import Float32, Int32
 from weft.benchmark import Bench, BenchConfig, Bencher, BenchId, BenchMetric, Report, ThroughputMeasure, run
@@ -207,3 +208,19 @@ def test_refusals() -> None:
             pass
     with pytest.raises(LaunchError, match="no format 'html'"):
         format(bench, "html")
+
+
+def test_constants_of_ready_kernels_are_varied_and_set_back(capsys: pytest.CaptureFixture[str]) -> None:
+    arrays = untuned.Arrays(DeviceContext(api="cpu"), 32)
+    cases = [*untuned.cases(arrays)]
+    owners = {path: untuned.owner_of(path) for case in cases for path in case.space}
+    usual = {path: getattr(*owner) for path, owner in owners.items()}
+    (rope,) = [case for case in cases if case.name == "rope"]
+    settings = [*untuned.settings(rope, rope.make(arrays))]
+    assert len(settings) == 9
+    assert len({untuned.text(setting) for setting in settings}) == 9
+    with untuned.changed(settings[1]):
+        assert {path: getattr(*owners[path]) for path in settings[1]} == settings[1]
+    assert {path: getattr(*owner) for path, owner in owners.items()} == usual
+    assert untuned.compared(arrays.ctx, rope, arrays, 1) >= 1
+    assert "| rope |" in capsys.readouterr().out
