@@ -131,7 +131,7 @@ def decided(ctx: DeviceContext, call: Call, setting: Setting) -> tuple[Call, lis
     with changed(setting):
         results = call()
         kept = dict(plans_by_key)
-    several: Any = results if isinstance(results, tuple) else (results,)
+    several: list[Any] = [*results] if type(results) is tuple else [results]
     found = [first_of(ctx, result) for result in several]
 
     def again() -> Any:
