@@ -86,9 +86,7 @@ def decoding_hopper(
     if thread_idx.x == 0:
         cleared.init(128)
     head, batch = Int32(block_idx.y), Int32(block_idx.z) % Int32(q.dim(0))
-    begin = Int32(block_idx.x) * part
-    end = lesser(count_of(lengths, batch, keys).cast(Int32), begin + part)
-    steps = lesser((part + (KEYS - 1)) // KEYS, (end - begin + (KEYS - 1)) // KEYS)
+    begin, end, steps = part_of(lengths, batch, keys, part)
     fetch_queries(here_q, q, batch, head, width=width)
     barrier()
     if thread_idx.x >= 128:
@@ -104,13 +102,8 @@ def decoding_hopper(
                     to = here + pipe.producer_acquire(n) * (KEYS * width)
                     pipe.full(n).expect_bytes(pieces * (rows * width * 2))
                     for piece in range(pieces):
-                        row, at = first + piece * rows, batch
-                        if isinstance(table, LayoutTensor):
-                            at = page_of(table, batch, row // page, k.tensor.dim(0))
-                            row %= page
-                        for c in unroll(range(chunks)):
-                            place = c * (KEYS * LINE) + piece * (rows * LINE)
-                            x.async_copy(to + place, pipe.full(n), (at, head, row, c * LINE))
+                        at = batch, head, first + piece * rows
+                        copy_rows(x, pipe.full(n), to + piece * (rows * LINE), at, table, (k, page), chunks)
     else:
         leads, row = thread_idx.x == 0, Int32(warp_id() % 4 * 16 + lane_id() // 4)
         factor = scale * LOG2_E
@@ -138,6 +131,23 @@ def decoding_hopper(
         made = wgmma.wgmma_wait(made)
         at = Int32(block_idx.x) * Int32(q.dim(0)) + batch
         finish(made, most, total, scale, out, lse, at, head, row)
+
+
+def part_of(lengths: Any, batch: Any, keys: Any, part: Any) -> tuple[Any, Any, Any]:
+    """Where a block's part of the keys begins and ends, and how many stages that is."""
+    begin = Int32(block_idx.x) * part
+    end = lesser(count_of(lengths, batch, keys).cast(Int32), begin + part)
+    return begin, end, lesser((part + (KEYS - 1)) // KEYS, (end - begin + (KEYS - 1)) // KEYS)
+
+
+def copy_rows(x: Any, full: Any, to: Any, place: Any, table: Any, pages: Any, chunks: int) -> None:
+    """Begin to copy rows of keys or values: as many as a page has, or a stage."""
+    (batch, head, row), (k, page) = place, pages
+    if isinstance(table, LayoutTensor):
+        batch = page_of(table, batch, row // page, k.tensor.dim(0))
+        row %= page
+    for c in range(chunks):
+        x.async_copy(to + c * (KEYS * LINE), full, (batch, head, row, c * LINE))
 
 
 @func

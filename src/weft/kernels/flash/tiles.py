@@ -211,18 +211,38 @@ def attention_tiles(
             values = tuple([here_v.load(at + ACROSS * each * n, width=each).cast(number) for n in range(per)])
             by = tuple([here_p[(down + i) * (bn + 1) + key] for i in range(rows)])
             made = tuple([made[i * per + n] + values[n] * by[i] for i in range(rows) for n in range(per)])
+    place = block_idx.z, head, first + down, across
+    _finish(made, most, total, out, lse, place, q.dim(2), v.dim(3), each=each)
+
+
+@func
+def _finish(
+    made: Any,
+    most: Any,
+    total: Any,
+    out: LayoutTensor[Any],
+    lse: LayoutTensor[Any],
+    place: Any,
+    lines: Any,
+    features: Any,
+    *,
+    each: Comptime[int],
+) -> None:
+    """Divide by the sums, and write what there is of a thread's rows."""
+    z, head, first, across = place
+    rows, per = len(total), len(made) // len(total)
     for i in unroll(range(rows)):
-        row = first + down + i
+        row = first + i
         whole = warp.sum(total[i], width=ACROSS)
-        if row < q.dim(2):
-            share = (whole > 0.0).select(1.0 / whole, number(0))
+        if row < lines:
+            share = (whole > 0.0).select(1.0 / whole, type(whole)(0))
             for n in unroll(range(per)):
                 for w in unroll(range(each)):
                     d = (across + ACROSS * n) * each + w
-                    if d < v.dim(3):
-                        out[block_idx.z, head, row, d] = (made[i * per + n][w] * share).cast(out.element_type)
+                    if d < features:
+                        out[z, head, row, d] = (made[i * per + n][w] * share).cast(out.element_type)
             if across == 0:
-                lse[block_idx.z, head, row] = (most[i] + log2(whole)) / LOG2_E
+                lse[z, head, row] = (most[i] + log2(whole)) / LOG2_E
 
 
 @kernel
