@@ -81,14 +81,8 @@ def attention_hopper(
     here_k = here_q + bm * width
     here_v = here_k + STAGES * bn * width
     words = stack_allocation(UInt64, 2 + 4 * STAGES, address_space=AddressSpace.SHARED)
-    of_q = Pipeline[1](words)
-    of_k, of_v = Pipeline[STAGES](words + 2), Pipeline[STAGES](words + 2 + 2 * STAGES)
-    for pipe in (of_q, of_k, of_v):
-        pipe.init(consumers=GROUPS)
-    heads, keys = Int32(q.tensor.dim(1)), Int32(k.tensor.dim(2))
-    shared_by = heads // Int32(k.tensor.dim(1))
-    down = (Int32(q.tensor.dim(2)) + (bm - 1)) // bm
-    count = down * heads * Int32(q.tensor.dim(0))
+    of_q, of_k, of_v = pipelines(words)
+    heads, keys, shared_by, down, count = sizes_of(q, k, bm)
     group, n, tiles_done = warp.broadcast(Int32(thread_idx.x) // 128), UInt32(0), UInt32(0)
     if group == 0:
         wgmma.set_max_registers(REGISTERS[0], more=False)
@@ -98,22 +92,16 @@ def attention_hopper(
             for tile in range(Int32(block_idx.x), count, Int32(grid_dim.x)):
                 first, head, batch = place(tile, down, heads, count // down, band, bm)
                 steps = steps_of(first, keys, diagonal, bm, bn)
-                of_q.producer_acquire(tiles_done)
-                of_q.full(tiles_done).expect_bytes(bm * width * 2)
-                fetch(q, of_q.full(tiles_done), here_q, 0, (batch, head, first), (GROUPS, ROWS), width)
+                fetch(q, of_q, tiles_done, here_q, (batch, head, first), (GROUPS, ROWS), width)
                 tiles_done += 1
                 for step in range(steps):
                     begin = (steps - 1 - step) * bn
                     for pipe, here, x in ((of_k, here_k, k), (of_v, here_v, v)):
-                        stage = pipe.producer_acquire(n)
-                        pipe.full(n).expect_bytes(bn * width * 2)
-                        at = batch, head // shared_by, begin
-                        fetch(x, pipe.full(n), here, stage, at, (1, bn), width)
+                        fetch(x, pipe, n, here, (batch, head, begin), (1, bn), width, shared_by)
                     n += 1
     else:
         wgmma.set_max_registers(REGISTERS[1], more=True)
-        leads = thread_idx.x % 128 == 0
-        factor = scale * LOG2_E
+        leads, factor = thread_idx.x % 128 == 0, scale * LOG2_E
         mine = here_q + (group - 1) * (ROWS * width)
         for tile in range(Int32(block_idx.x), count, Int32(grid_dim.x)):
             first, head, batch = place(tile, down, heads, count // down, band, bm)
@@ -121,13 +109,9 @@ def attention_hopper(
             begin = (steps - 1) * bn
             row = first + (group - 1) * ROWS + Int32(warp_id() % 4 * 16 + lane_id() // 4)
             of_q.consumer_wait(tiles_done)
-            here = here_k + of_k.consumer_wait(n) * (bn * width)
-            scores = wgmma.wgmma_wait(scored(mine, here, width=width, bn=bn))
-            if leads:
-                of_k.consumer_release(n)
+            scores = first_scores(mine, of_k, n, here_k, leads, width, bn)
             scores = masked(scores, begin, row, keys, diagonal)
-            most, total = (Float32(NEVER), Float32(NEVER)), (Float32(0), Float32(0))
-            most, total, _, weights = weighed(scores, most, total, factor, kind)
+            most, total, _, weights = weighed(scores, (Float32(NEVER),) * 2, (Float32(0),) * 2, factor, kind)
             made = wgmma.warpgroup_zero(width)
             # the last tiles reach over the diagonal, and ask for each score whether it counts
             edge = steps - lesser(keys, greater(first + diagonal + 1, Int32(0))) // bn
@@ -137,35 +121,62 @@ def attention_hopper(
                 values = here_v + of_v.consumer_wait(n) * (bn * width)
                 made = valued(weights, values, made)
                 scores = wgmma.wgmma_wait(scores, 1)
-                if leads:
-                    of_k.consumer_release(n + 1)
+                release(of_k, n + 1, leads)
                 if step < edge:
                     scores = masked(scores, begin - step * bn, row, keys, diagonal)
                 most, total, shrunk, next_weights = weighed(scores, most, total, factor, kind)
                 keep_before(total, words)
                 made = wgmma.wgmma_wait(made)
-                if leads:
-                    of_v.consumer_release(n)
+                release(of_v, n, leads)
                 made = tuple([x * shrunk[i // 2 % 2] for i, x in enumerate(made)])
                 weights = next_weights
                 n += 1
-            if leads:
-                of_q.consumer_release(tiles_done)
-            tiles_done += 1
-            values = here_v + of_v.consumer_wait(n) * (bn * width)
-            made = wgmma.wgmma_wait(valued(weights, values, made))
-            if leads:
-                of_v.consumer_release(n)
-            n += 1
+            release(of_q, tiles_done, leads)
+            made = last_values(weights, of_v, n, here_v, made, leads, width, bn)
+            tiles_done, n = tiles_done + 1, n + 1
             finish(made, most, total, scale, out, lse, batch, head, row)
 
 
-def fetch(x: Any, full: Any, to: Any, stage: Any, at: Any, tiles: tuple[int, int], width: int) -> None:
-    """Begin to copy to a stage so many tiles beneath each other, each of so many rows of whole features."""
+def sizes_of(q: Any, k: Any, bm: int) -> tuple[Any, ...]:
+    """Heads, keys, heads that share keys, tiles of a head, and all tiles."""
+    heads, keys = Int32(q.tensor.dim(1)), Int32(k.tensor.dim(2))
+    shared_by = heads // Int32(k.tensor.dim(1))
+    down = (Int32(q.tensor.dim(2)) + (bm - 1)) // bm
+    count = down * heads * Int32(q.tensor.dim(0))
+    return heads, keys, shared_by, down, count
+
+
+def pipelines(words: Pointer[UInt64]) -> tuple[Any, Any, Any]:
+    """Those of queries, keys and values."""
+    first, more = Pipeline[1](words), Pipeline[STAGES]
+    made = first, more(words + 2), more(words + 2 + 2 * STAGES)
+    for pipe in made:
+        pipe.init(consumers=GROUPS)
+    return made
+
+
+@func
+def release(pipe: Any, n: Any, leads: Any) -> None:
+    """Let a stage be filled again."""
+    if leads:
+        pipe.consumer_release(n)
+
+
+def fetch(
+    x: Any, pipe: Any, n: Any, to: Any, at: Any, tiles: tuple[int, int], width: int, shared_by: Any = None
+) -> None:
+    """Begin to copy to a stage so many tiles beneath each other, each of so many rows of whole features.
+
+    ``shared_by`` says how many heads of queries have one of these.
+    """
     (batch, head, row), (count, rows), chunks = at, tiles, width // LINE
+    stage = pipe.producer_acquire(n)
+    pipe.full(n).expect_bytes(count * rows * width * 2)
+    if shared_by is not None:
+        head = head // shared_by
     for c in range(count * chunks):
         place = batch, head, row + c // chunks * rows, c % chunks * LINE
-        x.async_copy(to + (stage * chunks + c) * (rows * LINE), full, place)
+        x.async_copy(to + (stage * chunks + c) * (rows * LINE), pipe.full(n), place)
 
 
 @func
@@ -206,6 +217,24 @@ def scored(q: Pointer[Any], k: Pointer[Any], width: int, bn: int) -> tuple[Float
     for c in range(width // LINE):
         scores = wgmma.wgmma_async(q + c * PIECE, k + c * (bn * LINE), scores, wait=None)
     return scores
+
+
+def first_scores(q: Any, pipe: Any, n: Any, keys: Any, leads: Any, width: int, bn: int) -> Any:
+    """The products with a stage of keys, which is let go."""
+    here = keys + pipe.consumer_wait(n) * (bn * width)
+    scores = wgmma.wgmma_wait(scored(q, here, width=width, bn=bn))
+    release(pipe, n, leads)
+    return scores
+
+
+def last_values(
+    weights: Any, pipe: Any, n: Any, values: Any, made: Any, leads: Any, width: int, bn: int
+) -> Any:
+    """The sums with a stage of values, which is let go."""
+    here = values + pipe.consumer_wait(n) * (bn * width)
+    made = wgmma.wgmma_wait(valued(weights, here, made))
+    release(pipe, n, leads)
+    return made
 
 
 def valued(weights: tuple[Any, ...], values: Pointer[Any], made: tuple[Float32, ...]) -> tuple[Float32, ...]:
