@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, SupportsIndex, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, cast, overload
 
 from weft.diagnostics import LaunchError, a_
+from weft.diagnostics.arithmetic import not_in_arithmetic
 from weft.diagnostics.modules import present
 from weft.diagnostics.spelt import Spelt
 from weft.diagnostics.wholes import not_as_wholes
@@ -16,13 +17,12 @@ from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.read import Unreadable, reader_of
 from weft.lang.number import type_name
-from weft.lang.operators import ARITHMETIC, SIGNS
 from weft.launch.context import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.drivers import default_api
-from weft.runtime.host_buffer import HostBuffer
+from weft.runtime.host_buffer import HostBuffer, array_as
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -344,12 +344,7 @@ class Tensor(Spelt, Generic[T]):
         return flat.reshape((*self.shape, *flat.shape[1:]))
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        array = self.numpy()
-        if dtype is not None and array.dtype != dtype:
-            if copy is False:
-                raise ValueError(f"a Tensor of {self.dtype} is an array of {dtype} only by copying")
-            return array.astype(dtype)
-        return array.copy() if copy else array
+        return array_as(self.numpy(), self, dtype, copy)
 
     def __dlpack__(self, *, stream: int | None = None, **options: Any) -> Any:
         info = self.device.context.info
@@ -427,6 +422,7 @@ def _elements_of(tensor: Tensor[Any]) -> str:
 
 
 not_as_wholes(Tensor, _elements_of)
+not_in_arithmetic(Tensor, _elements_of, lambda tensor: not tensor.device.context.info.shares_host)
 
 
 def _from_gpu(source: Any) -> Tensor[Any]:
@@ -569,18 +565,3 @@ def _as_shape(shape: Shape) -> tuple[int, ...]:
 
 
 present(globals())
-
-
-def _refusing(sign: str) -> Callable[..., NoReturn]:
-    def refused(self: Tensor[Any], *other: object) -> NoReturn:
-        hint = "take .numpy() of it and compute there, or write a kernel, or weft.algorithm.elementwise"
-        raise LaunchError.here("operand", f"`{sign}` does not compute with a Tensor", hint)
-
-    return refused
-
-
-for _name in (*ARITHMETIC, "matmul"):
-    for _letter in ("", "r", "i"):
-        setattr(Tensor, f"__{_letter}{_name}__", _refusing(SIGNS[_name]))
-for _name, _sign in (("neg", "-"), ("pos", "+"), ("abs", "abs()")):
-    setattr(Tensor, f"__{_name}__", _refusing(_sign))

@@ -7,6 +7,7 @@ import gc
 import operator
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -273,6 +274,59 @@ def test_bits_of_bfloat16_are_not_compared_with_numbers():
         with pytest.raises(LaunchError, match="not compared as a whole"):
             assert held == np.array([1.0, 2.0], np.float32)
     assert (host[:] == np.array([1.0, 3.0], np.float32)).tolist() == [True, False]
+    tensor = Tensor("bfloat16", 2)
+    tensor.fill(1.0)
+    numbers = np.array([1.0, 2.0], np.float32)
+    asked: list[Callable[[Any], Any]] = [
+        lambda held: numbers == held,
+        lambda held: numbers + held,
+        lambda held: held + numbers,
+        lambda held: np.float32(1) < held,
+        lambda held: np.equal(numbers, held),
+        lambda held: np.add(numbers, numbers, out=held),
+        lambda held: np.allclose(held, numbers),
+        lambda held: np.stack([numbers, held]),
+        lambda held: np.copyto(held, numbers),
+        lambda held: np.sum(held),
+    ]
+    for held in (host, tensor):
+        for ask in asked:
+            with pytest.raises(LaunchError, match="NumPy has no bfloat16, and would compute with its bits"):
+                ask(held)
+        assert (np.shape(held), np.size(held)) == ((2,), 2)
+        assert np.asarray(held).dtype == np.uint16
+    assert np.asarray(host, np.float64).tolist() == [1.0, 2.0]
+    assert np.asarray(tensor, np.float32).tolist() == [1.0, 1.0]
+
+
+def test_numpy_computes_with_what_the_host_holds():
+    array, elements = np.array([4, 5, 6], np.float32), np.array([1, 2, 3], np.float32)
+    for held in _held_by_the_host()[:2]:
+        for compute in (operator.add, operator.truediv, operator.matmul, np.maximum, np.dot, np.allclose):
+            assert np.all(compute(held, array) == compute(elements, array))
+            assert np.all(compute(array, held) == compute(array, elements))
+        assert np.stack([held, array]).tolist() == [[1, 2, 3], [4, 5, 6]]
+        assert np.sum(held) == 6
+        np.multiply(array, 2, out=held)
+        assert held[:].tolist() == [8, 10, 12]
+        with pytest.raises(LaunchError, match="`-=` does not compute with"):
+            held -= array
+
+
+def test_what_weft_holds_is_not_computed_with_by_python():
+    ctx = DeviceContext(api="cpu")
+    for held in (*_held_by_the_host()[:2], ctx.enqueue_create_buffer(Float32, 3)):
+        for name in ("add", "floordiv", "pow", "matmul", "and_", "lshift", "iadd"):
+            for pair in ((held, 1), (held, held), (1, held)):
+                if name != "iadd" or pair[0] is held:
+                    with pytest.raises(LaunchError, match="does not compute with"):
+                        getattr(operator, name)(*pair)
+        for name in ("neg", "pos", "invert", "abs"):
+            with pytest.raises(LaunchError, match="does not compute with"):
+                getattr(operator, name)(held)
+    for other in (ctx.enqueue_create_buffer(Float32, 3), ctx.enqueue_create_host_buffer(Float32, 3)):
+        with pytest.raises(LaunchError, match="not compared as a whole"):
+            assert _held_by_the_host()[0] == other
 
 
 def test_parts_of_a_tensor_are_lent_as_it_is():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from weft.diagnostics.arithmetic import is_numpys
 from weft.diagnostics.errors import LaunchError, a_, elaborating, refuse
 
 
@@ -22,7 +23,7 @@ def not_as_wholes(cls: type[Any], elements: Callable[[Any], str]) -> None:
     called = cls.__name__
 
     def compared(self: Any, other: object) -> Any:
-        if hasattr(type(other), "__array_ufunc__") and hasattr(cls, "numpy") and self.dtype.in_numpy:
+        if is_numpys(other) and hasattr(cls, "numpy") and self.dtype.in_numpy:
             return NotImplemented  # NumPy's arrays compare elements
         _refuse(
             "operand",

@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
+from weft.diagnostics.arithmetic import SIGNS
+
 if TYPE_CHECKING:
     from weft.lang.number import NumberLike
     from weft.lang.operator_types import (  # pyright: ignore[reportMissingModuleSource]
@@ -16,23 +18,6 @@ if TYPE_CHECKING:
     )
     from weft.lang.scalars import Bool
 
-
-SIGNS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "pow": "**",
-    "matmul": "@",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "lshift": "<<",
-    "rshift": ">>",
-}
-"""The binary operators: their methods are ``__add__``, ``__radd__`` and ``__iadd__``, and so on."""
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 BITWISE = ("and", "or", "xor", "lshift", "rshift")
 

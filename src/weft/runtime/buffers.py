@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, overload
 
 from weft.diagnostics import OBJECT, LaunchError, a_, elaborating, refuse
+from weft.diagnostics.arithmetic import not_in_arithmetic
 from weft.diagnostics.wholes import not_as_wholes
 from weft.dtype import DType
 from weft.runtime.allocation import Allocation
@@ -286,7 +287,8 @@ class DeviceBuffer(Buffer[T]):
         return f"<DeviceBuffer of {self._size} {self.dtype} on {self.context.name}, {state}>"
 
 
-not_as_wholes(DeviceBuffer, lambda _: "take host.numpy() in `with buffer.map_to_host() as host:`")
+for _refused in (not_as_wholes, not_in_arithmetic):
+    _refused(DeviceBuffer, lambda _: "take host.numpy() in `with buffer.map_to_host() as host:`")
 
 
 def _refuse_in_kernels() -> None:

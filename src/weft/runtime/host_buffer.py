@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeVar
 
 from weft.abi.formats import from_short_bits, short_bits, unpack
 from weft.diagnostics import LaunchError
+from weft.diagnostics.arithmetic import not_in_arithmetic
 from weft.diagnostics.wholes import not_as_wholes
 from weft.dtype import DType
 from weft.runtime import unwaited
@@ -29,7 +30,8 @@ class HostBuffer(Buffer[T]):
 
     The elements of a struct are NumPy's records: ``host[i]["x"]``, ``host.numpy()["x"]``.
     NumPy has no bfloat16 and no floats of 8 bits. Such an element reads as a Python float, a slice as a
-    float32 copy, and ``np.asarray`` gives the bits as uint16 or uint8.
+    float32 copy, and ``np.asarray(host)`` gives the bits as uint16 or uint8, ``np.asarray(host, np.float32)``
+    the numbers. NumPy's functions refuse such a buffer.
     """
 
     __slots__ = ()
@@ -43,12 +45,7 @@ class HostBuffer(Buffer[T]):
         return array_over(self.allocation, self._address, self._size, self.dtype)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        array = self.numpy()
-        if dtype is not None and array.dtype != dtype:
-            if copy is False:
-                raise ValueError(f"a HostBuffer of {self.dtype} is an array of {dtype} only by copying")
-            return array.astype(dtype)
-        return array.copy() if copy else array
+        return array_as(self.numpy(), self, dtype, copy)
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Any: ...
@@ -114,7 +111,8 @@ class HostBuffer(Buffer[T]):
         )
 
 
-not_as_wholes(HostBuffer, lambda host: f"take {'.numpy()' if host.dtype.in_numpy else '[:]'} of it")
+for _refused in (not_as_wholes, not_in_arithmetic):
+    _refused(HostBuffer, lambda host: f"take {'.numpy()' if host.dtype.in_numpy else '[:]'} of it")
 
 
 class _View:
@@ -123,6 +121,21 @@ class _View:
     def __init__(self, owner: object, **interface: object) -> None:
         self.owner = owner
         self.__array_interface__ = {"version": 3, **interface}
+
+
+def array_as(
+    array: npt.NDArray[Any], of: Any, dtype: npt.DTypeLike | None, copy: bool | None
+) -> npt.NDArray[Any]:
+    """The elements of a buffer or a tensor as ``np.asarray(of, dtype)`` asks for them: numbers as floats."""
+    import numpy as np
+
+    if dtype is None or array.dtype == dtype:
+        return array.copy() if copy else array
+    if copy is False:
+        raise ValueError(f"a {type(of).__name__} of {of.dtype} is an array of {dtype} only by copying")
+    if not of.dtype.in_numpy and np.dtype(dtype).kind in "fc":
+        array = from_short_bits(of.dtype, array)
+    return array.astype(dtype)
 
 
 def array_over(
