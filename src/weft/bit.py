@@ -1,7 +1,8 @@
 """Bits of integers: counting, finding, turning and reversing them. The names are Mojo's.
 
 All take an integer of the language or a ``SIMD`` of them, and give one of the same type. Python ints, which
-have no width, are taken where the result does not depend on one, and computed at once.
+have no width, are taken where the result does not depend on one. A scalar of NumPy's counts as such an int,
+and as an integer of its own type where a width is needed. What is known is computed at once, on the host too.
 
 Example:
     >>> from weft import UInt32, func
@@ -9,8 +10,8 @@ Example:
     >>> @func
     ... def gray(x: UInt32) -> UInt32:
     ...     return pop_count(x ^ (x >> 1)) + count_leading_zeros(x)
-    >>> gray(6), next_power_of_two(100)
-    (31, 128)
+    >>> gray(6), next_power_of_two(100), count_leading_zeros(UInt32(6))
+    (31, 128, UInt32(29))
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from typing import Any, TypeVar, cast
 
 from weft.diagnostics import a_, refuse
 from weft.diagnostics.modules import present
+from weft.dtype import as_dtype
+from weft.lang.bits import is_known, of_bits
 from weft.lang.hints import kind_of, number_hint
 from weft.lang.intrinsics import current_target, llvm_intrinsic
-from weft.lang.number import Number, NumberLike
+from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.promote import fits
 from weft.lang.python_number import python_number
 from weft.lang.scalars import Bool, UInt32, UInt64
@@ -56,7 +59,7 @@ def pop_count(x: T) -> T:
         CompileError: it is no integer, or a negative int of Python.
     """
     n: Any = python_number(x)
-    if _is_int(n):
+    if _is_int(n) and (n >= 0 or not _of_a_width(x)):
         _check("pop_count", n >= 0, n)
         return n.bit_count()
     return _call("pop_count", "ctpop", x)
@@ -74,9 +77,9 @@ def count_trailing_zeros(x: T) -> T:
         CompileError: it is no integer, or Python's 0.
     """
     n: Any = python_number(x)
-    if _is_int(n):
+    if _is_int(n) and (n != 0 or not _of_a_width(x)):
         _check("count_trailing_zeros", n != 0, n)
-        return (n & -n).bit_length() - 1
+        return cast("T", (n & -n).bit_length() - 1)
     return _call("count_trailing_zeros", "cttz", x, Bool(False))
 
 
@@ -183,7 +186,7 @@ def byte_permute(low: UInt32, high: UInt32, selector: UInt32 | int) -> UInt32:
     """
     low, high = (_word("byte_permute", part) for part in (low, high))
     selector = UInt32(_whole("byte_permute", selector))  # whose upper bits say nothing
-    if current_target().has_intrinsic("llvm.nvvm.prmt"):
+    if not is_known(low, high, selector) and current_target().has_intrinsic("llvm.nvvm.prmt"):
         # a fourth bit would repeat the byte's sign
         return llvm_intrinsic("llvm.nvvm.prmt", UInt32, low, high, selector & 0x7777, effects="none")
     both = UInt64(high) << 32 | UInt64(low)
@@ -206,7 +209,7 @@ def _moved(name: str, intrinsic: str, high: Any, low: Any, count: Any) -> Any:
         if _is_int(half) and known:
             fits(half, _class(known[0]))
             halves[n] = _class(known[0])(half)
-    high, low = (_integer(name, half) for half in halves)
+    high, low = (_integer(name, half) for half in (halves if known else (high, low)))
     if high.dtype is not low.dtype:
         message = f"{name} takes halves of one type, not {type(high).__name__} and {type(low).__name__}"
         refuse("mixed-types", message, hint=f"convert one of them: {type(high).__name__}(x)")
@@ -232,13 +235,25 @@ def _word(name: str, part: Any) -> Any:
     return UInt32(number)
 
 
+def _of_a_width(x: object) -> bool:
+    """Whether it is an integer whose type has a width: the language's or NumPy's."""
+    return not isinstance(x, int) and isinstance(_typed(x), Number)
+
+
+def _typed(x: Any) -> Any:
+    """A scalar of NumPy's as a number of its type; anything else as it is."""
+    number = python_number(x)
+    of_numpy = type(x).__module__ == "numpy" and _is_int(number)
+    return number_class(as_dtype(x.dtype))(number) if of_numpy else number
+
+
 def _is_int(x: object) -> bool:
     return isinstance(x, int) and not isinstance(x, bool)
 
 
 def _integer(name: str, x: Any) -> Any:
-    number: Any = x
-    if isinstance(x, Number) and x.dtype.is_integer:
+    number: Any = _typed(x)
+    if isinstance(number, Number) and number.dtype.is_integer:
         return number
     hint = number_hint(x) or "give an integer, as Int32(x)"
     if hasattr(cast("Any", type(x)), "__weft_elements__") and hasattr(number, "map"):
@@ -251,12 +266,7 @@ def _integer(name: str, x: Any) -> Any:
 
 
 def _call(name: str, intrinsic: str, x: Any, *others: Any) -> Any:
-    """LLVM's function of the integer's type; the other numbers but Bools become of that type."""
-    number: Any = _integer(name, x)
-    cls: Any = _class(number)
-    lanes = "" if cls.lanes == 1 else f"v{cls.lanes}"
-    args = [other if isinstance(other, Bool) else cls(other) for other in others]
-    return llvm_intrinsic(f"llvm.{intrinsic}.{lanes}i{cls.dtype.bits}", cls, number, *args, effects="none")
+    return of_bits(intrinsic, _integer(name, x), *others)
 
 
 def _check(name: str, right: bool, x: object) -> None:
@@ -269,9 +279,12 @@ def _check(name: str, right: bool, x: object) -> None:
 
 
 def _positive(name: str, x: Any) -> Any:
-    if _is_int(x) and x < 1:
-        refuse("argument-type", f"{name}({x}): there is no logarithm of what is less than 1")
-    return x
+    number = python_number(x)
+    if not _is_int(number):
+        return _integer(name, number)
+    if number < 1:
+        refuse("argument-type", f"{name}({number}): there is no logarithm of what is less than 1")
+    return number
 
 
 present(globals())

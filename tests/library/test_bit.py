@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from weft import SIMD, CompileError, Float32, Int, Int32, Pointer, UInt8, UInt32, bit, func, kernel
+from weft import SIMD, CompileError, DType, Float32, Int, Int32, Pointer, UInt8, UInt32, bit, func, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
@@ -123,7 +123,12 @@ def wrong(x: UInt8) -> UInt8:
 def test_what_has_no_width() -> None:
     with pytest.raises(CompileError, match=r"count_leading_zeros takes integers, not an int"):
         wrong(UInt8(1))
-    for call in (lambda: bit.pop_count(-1), lambda: bit.count_trailing_zeros(0), lambda: bit.log2_floor(0)):
+    for call in (
+        lambda: bit.pop_count(-1),
+        lambda: bit.count_trailing_zeros(0),
+        lambda: bit.log2_floor(0),
+        lambda: bit.log2_ceil(True),
+    ):
         with pytest.raises(CompileError):
             call()
 
@@ -153,6 +158,41 @@ def test_ints_of_numpy_are_those_of_python() -> None:
     assert (bit.pop_count(n), bit.count_trailing_zeros(n), bit.bit_width(n)) == (2, 3, 6)
     assert (bit.next_power_of_two(n), bit.prev_power_of_two(n), bit.is_power_of_two(n)) == (64, 32, False)
     assert (bit.log2_floor(n), bit.log2_ceil(n)) == (5, 6)
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("numbers_of", ["weft", "numpy"])
+def test_constants_of_a_type_are_computed_on_the_host(name: str, numbers_of: str) -> None:
+    cls: Any = getattr(np if numbers_of == "numpy" else DType, name)
+    info = np.iinfo(name)
+    for a in (info.min, info.max, 0, 1, 6, 77):
+        x, y = cls(int(a)), cls(77)
+        found: list[Any] = [
+            bit.pop_count(x),
+            bit.count_leading_zeros(x),
+            bit.count_trailing_zeros(x),
+            bit.bit_width(x),
+            bit.byte_swap(x),
+            bit.bit_reverse(x),
+            bit.rotate_bits_left(x, y),
+            bit.rotate_bits_right(x, y),
+            bit.funnel_shift_left(x, y, 3),
+            bit.funnel_shift_right(x, y, 3),
+            bit.is_power_of_two(x),
+            bit.next_power_of_two(x) if a < info.max or numbers_of == "weft" else 0,
+            bit.prev_power_of_two(x),
+        ]
+        told = [n % 2**info.bits for n in expected(int(a), 77, info.bits, info.min < 0)]
+        told[-2] = told[-2] if a < info.max or numbers_of == "weft" else 0
+        assert [int(n) % 2**info.bits for n in found] == told, a
+        assert found[1].dtype == name
+
+
+def test_lanes_and_bytes_on_the_host() -> None:
+    counts = bit.pop_count(Int32.simd(0, 5, -1, 1 << 20))
+    assert [int(counts[n]) for n in range(4)] == [0, 2, 32, 1]
+    assert hex(bit.byte_permute(UInt32(0x33221100), UInt32(0x77665544), 0x7610)) == "0x77661100"
+    assert type(bit.funnel_shift_left(cast("Any", np.int64(5)), UInt8(0xE1), 3)) is UInt8
 
 
 to_bits: Any = bit
