@@ -417,13 +417,28 @@ def binding_before(file: str, line: int, byte_column: int, name: str) -> Locatio
     shown = _binds(here, name)
     if shown is not None:
         return source.place(shown)
+    last = _last_before(source, here, lambda node: _binds(node, name))
+    return None if last is None else source.place(last)
+
+
+def deleted_before(source: Source, node: ast.AST, name: str) -> int | None:
+    """The line of ``del name`` before a place in a function, with nothing between that gives it a value."""
+
+    def gone(each: ast.AST) -> ast.AST | None:
+        deletes = isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Del)
+        return each if deletes else _binds(each, name)
+
+    last = _last_before(source, node, gone)
+    return last.lineno if isinstance(last, ast.Name) and isinstance(last.ctx, ast.Del) else None
+
+
+def _last_before(source: Source, here: ast.AST, shown: Callable[[ast.AST], ast.AST | None]) -> ast.AST | None:
+    """The last that is shown of what stands in the function before a place."""
     function = source.function_of(here)
-    found: list[ast.AST] = []
-    for node in ast.walk(function) if function is not None else ():
-        shown = _binds(node, name)
-        if shown is not None and _begin(node) < (line, byte_column):
-            found.append(shown)
-    return source.place(max(found, key=_begin)) if found else None
+    found = [shown(node) for node in (ast.walk(function) if function is not None else ())]
+    return max(
+        [node for node in found if node is not None and _begin(node) < _begin(here)], key=_begin, default=None
+    )
 
 
 def _begin(node: ast.AST) -> tuple[int, int]:

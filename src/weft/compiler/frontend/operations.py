@@ -57,8 +57,7 @@ def operand_hint(left: str, right: str) -> str:
     if "Pointer" in kinds:
         return "read an element, as in p[i], or move a pointer by p + n"
     if "LayoutTensor" in kinds:
-        own = "t.tile[2, 2](i, j).local()"
-        return f"compute element by element, t[i, j], or with a copy of a thread's own: {own}"
+        return "compute with its elements, or with a copy of a thread's own: t.local()"
     if kinds & {"function", "method", "builtin_function_or_method"}:
         return "call it: write the parentheses"
     if "type" in kinds:
@@ -86,7 +85,7 @@ def compared_hint(left: str, right: str) -> str:
         each = "all(p < q for p, q in zip(a, b))"
         return f"compare their numbers, {each}; weft.math.min and max take vectors, number by number"
     if "LayoutTensor" in (left, right):
-        return "compare element by element, t[i, j]; of a thread's own copy t.map(lambda x: x > 0.0)"
+        return "compare its elements; of a thread's own copy t.map(lambda x: x > 0.0)"
     return operand_hint(left, right)
 
 

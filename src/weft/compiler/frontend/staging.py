@@ -19,6 +19,7 @@ from weft.compiler.frontend.logic import truth
 from weft.compiler.frontend.matching import are_all, fits
 from weft.compiler.frontend.nonlocals import shared
 from weft.compiler.frontend.pybuiltins import late
+from weft.compiler.frontend.unassigned import refuse_unassigned
 from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
 from weft.compiler.ir.core import Region, Value
 from weft.diagnostics import VALUE, a_, refuse
@@ -85,7 +86,7 @@ class Staging(Flow, Access):
                 return value.load()
             value = UNDEFINED
         if value is UNDEFINED and self.live:
-            refuse("undefined", f"`{name}` is used before it is assigned", hint=f"assign `{name}` before")
+            refuse_unassigned(name, self.file, self.loc)
         return value
 
     def named(self, old: Any, value: Any, name: str) -> Any:
@@ -232,7 +233,7 @@ class Staging(Flow, Access):
         ):
             refuse(
                 "undefined",
-                f"`{name}` is assigned outside of this loop, and deleted in it",
+                f"`{name}` lives outside of this loop, and is deleted in it",
                 hint="leave it out",
             )
         if old not in self.open_vars:

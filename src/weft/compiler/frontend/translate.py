@@ -41,6 +41,7 @@ from weft.compiler.frontend.operations import (
     operand_hint,
     problem,
 )
+from weft.compiler.frontend.unassigned import unassigned
 from weft.compiler.ir.core import Value
 from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, nearest
 from weft.diagnostics.wrote import Source, source_of
@@ -421,12 +422,11 @@ def _direct(
         name = m[1] if (m := _UNBOUND.search(str(error))) else error.name
         known = () if frame is None else (*frame.f_locals, *frame.f_globals)
         guess = nearest(str(name), [each for each in known if not each.startswith("__weft")])
-        bound = bool(m)
-        hint = f"assign `{name}` before" if bound or not guess else f"did you mean `{guess}`?"
-        hint = (bound and shared_by_nonlocal(str(name), node, source)) or hint
-        code = "undefined" if bound else "unknown-name"
-        message = f"`{name}` is used before it is assigned" if bound else f"`{name}` is not defined"
-        return problem(code, message, hint)
+        if m:
+            message, hint, notes = unassigned(m[1], node, source)
+            return problem("undefined", message, shared_by_nonlocal(m[1], node, source) or hint, *notes)
+        hint = f"did you mean `{guess}`?" if guess else f"assign `{name}` before"
+        return problem("unknown-name", f"`{name}` is not defined", hint)
     if isinstance(error, ValueError) and (m := _COUNT.match(str(error))):
         count = (
             f", not {m[3]}"

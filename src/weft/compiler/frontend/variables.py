@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from weft.compiler.frontend.blanks import NO_BLANK, blank_of
+from weft.compiler.frontend.unassigned import refuse_undefined
 from weft.compiler.ir.core import Loc, Region, Value
 from weft.compiler.ir.types import SLOT
 from weft.diagnostics import VALUE, CompileError, Diagnostic, Label, Location, a_, refuse
@@ -407,16 +408,8 @@ class Var:
         """The present value."""
         b = self.b
         if not self.defined and b.live:
-            note = ()
-            if self.spec is not None:
-                at = self._place(self.loc)
-                note = (f"it is assigned at line {at.line}, but not on every path that leads here",)
-            refuse(
-                "undefined",
-                f"`{self.name}` may be undefined here",
-                notes=note,
-                hint=f"give `{self.name}` a value before the branch or loop that assigns it",
-            )
+            at = None if self.spec is None else self._place(self.loc)
+            refuse_undefined(self.name, b.file, b.loc, at)
         if self.spec is None:
             return UNDEFINED
         if self.optional:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from weft.diagnostics import refuse
+from weft.diagnostics import a_, refuse
 from weft.lang.number import Number, NumberLike
-from weft.lang.operators import ARITHMETIC, define_operators, function_of
+from weft.lang.operators import ARITHMETIC, SIGNS, define_operators, function_of
 from weft.lang.pointer import AddressSpace
 from weft.layout.algebra.layout import Layout
 from weft.layout.tensor.edge import whole_read, whole_write
@@ -26,6 +26,8 @@ Operand = Any
 """A number, a vector of as many lanes, or a tensor whose extents are the same or 1."""
 _MOST = 1024
 """Of how many elements expressions are written out; more fit in no thread's registers."""
+_FEW = 16
+"""So many a thread may well compute by itself, all of them."""
 _of: Any = operator  # some of its functions have no types
 
 
@@ -185,19 +187,35 @@ class Elementwise(Generic[T]):
 
 
 def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
-    function = function_of(name)
+    function, sign = function_of(name), SIGNS[name]
     if swapped:
-        return lambda self, other: _binary(function, other, self)
-    return lambda self, other: _binary(function, self, other)
+        return lambda self, other: _binary(sign, function, other, self)
+    return lambda self, other: _binary(sign, function, self, other)
 
 
 define_operators(Elementwise, ARITHMETIC, _operator)
 
 
-def _binary(function: Callable[..., Any], left: Operand, right: Operand) -> Any:
-    """What an operator of Python gives, which refuses tensors in memory of all threads itself."""
-    own = all(_is_own(side) for side in (left, right) if isinstance(side, Elementwise))
-    return combined(function, left, right) if own else NotImplemented
+def _binary(sign: str, function: Callable[..., Any], left: Operand, right: Operand) -> Any:
+    """What an operator gives; not of tensors in memory of all threads, which another class may know."""
+    sides = (left, right)
+    shared: list[Any] = [side for side in sides if isinstance(side, Elementwise) and not _is_own(side)]
+    if not shared:
+        return combined(function, left, right)
+    if all(isinstance(side, (Elementwise, Number, int, float)) for side in sides):
+        kinds = [a_("LayoutTensor" if isinstance(s, Elementwise) else type(s).__name__) for s in sides]
+        refuse("operand", f"`{sign}` cannot combine {kinds[0]} with {kinds[1]}", hint=_own_part(shared[0]))
+    return NotImplemented
+
+
+def _own_part(tensor: Any) -> str:
+    """How one thread computes with a tensor in memory of all."""
+    layout: Layout = tensor.layout
+    at = ", ".join(f"i{n}" if layout.rank > 3 else "ijk"[n] for n in range(layout.rank))
+    own = f"t.tile[{', '.join('2' * layout.rank)}]({at}).local()"
+    if layout.is_static_shape and prod(layout.static_shape) <= _FEW:
+        own = "t.local()"
+    return f"compute element by element, t[{at}], or with a copy of a thread's own: {own}"
 
 
 def combined(function: Callable[..., Any], *operands: Any) -> Any:
@@ -239,7 +257,7 @@ def _shape(tensor: Any, *, own: bool = True) -> tuple[int, ...]:
             "operand",
             "an expression of a whole tensor is of a thread's own memory; here each thread would compute all "
             f"of a LayoutTensor in {tensor.address_space.name} memory",
-            "loop over the elements, or take this thread's part: t.tile[2, 2](i, j).local()",
+            _own_part(tensor),
         )
     layout: Layout = tensor.layout
     if not layout.is_static_shape or prod(layout.static_shape) > _MOST:
