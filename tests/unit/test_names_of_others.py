@@ -33,17 +33,18 @@ ADVICE = sorted(
 NAMES = {
     "gpu": "thread_idx block_idx block_dim grid_dim global_idx barrier lane_id warp_id |"
     " sm_id WARP_SIZE PDLLevel",
-    "gpu.host": "DeviceContext DeviceBuffer HostBuffer Dim | DeviceFunction DeviceAttribute FuncAttribute",
+    "gpu.host": "DeviceContext DeviceBuffer HostBuffer Dim | DeviceFunction DeviceAttribute FuncAttribute"
+    " dump_asm dump_llvm constant_memory func_attribute",
     "gpu.warp": "sum max min reduce shuffle_idx shuffle_up shuffle_down shuffle_xor broadcast prefix_sum |"
     " vote",
     "gpu.block": "sum max min prefix_sum broadcast |",
     "gpu.memory": "async_copy async_copy_commit_group async_copy_wait_all async_copy_wait_group"
     " | CacheOperation external_memory",
-    "gpu.sync": "named_barrier barrier | mbarrier_init mbarrier_arrive mbarrier_test_wait syncwarp",
+    "gpu.sync": "named_barrier barrier | mbarrier_init mbarrier_arrive mbarrier_test_wait syncwarp Semaphore",
     "gpu.semaphore": "Semaphore |",
     "gpu.cluster": "cluster_sync cluster_arrive cluster_wait elect_one_sync | cluster_arrive_relaxed",
     "layout": "Layout LayoutTensor IntTuple print_layout make_layout copy_dram_to_sram |"
-    " RuntimeLayout UNKNOWN_VALUE",
+    " RuntimeLayout UNKNOWN_VALUE TensorCore aligned_load aligned_store copy_local_to_sram mma_op",
     "layout.tensor_core": "TensorCore | get_mma_shape",
     "algorithm": "elementwise vectorize parallelize map reduce scan stencil tile | sync_parallelize argmax",
     "math": "exp sqrt iota ceildiv fma clamp | log2_ceil recip",
@@ -54,10 +55,11 @@ NAMES = {
     "complex": "ComplexSIMD ComplexFloat32 | ComplexScalar",
     "testing": "assert_equal assert_almost_equal assert_true | assert_raises",
     "random": "rand randint Random | seed random_float64 Philox",
-    "benchmark": "Bench BenchConfig Bencher BenchId ThroughputMeasure BenchMetric keep run | Unit",
-    "compile": "compile_info | num_captures cubin hsaco",
+    "benchmark": "Bench BenchConfig Bencher BenchId ThroughputMeasure BenchMetric keep run |"
+    " Unit dump_report",
+    "compile": "compile_info | num_captures cubin hsaco compile_offload get_linkage_name",
     "": "Int UInt Float32 DType constrained InlineArray Scalar |"
-    " rebind StaticString Index IndexList StaticTuple print",
+    " rebind StaticString Index IndexList StaticTuple print cast reduce_add register Graph rank",
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from weft import Float32, Pointer, config, kernel
+from weft import Float32, Int32, Pointer, config, kernel
 from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
 from weft.gpu.host import DeviceContext
@@ -158,6 +158,22 @@ def test_bfloat16(ctx: BaseContext) -> None:
     ctx.enqueue_copy(dst=bits, src=device)
     ctx.synchronize()
     assert set(host) == {1.0}
+
+
+def test_parts_in_the_order_of_mojo(ctx: BaseContext) -> None:
+    whole = ctx.enqueue_create_buffer(Float32, 16)
+    for part in (
+        whole.create_sub_buffer(Float32, 5, 10),
+        whole.create_sub_buffer("float32", 5, 10),
+        whole.create_sub_buffer(np.float32, offset=5, size=10),
+        whole.create_sub_buffer(5, 10),
+        whole.create_sub_buffer(offset=5, size=10),
+    ):
+        assert (part.address - whole.address, len(part)) == (20, 10)
+    with pytest.raises(LaunchError, match="elements of float32, not of Int32"):
+        whole.create_sub_buffer(Int32, 5, 10)
+    with pytest.raises(LaunchError, match="sub_buffer takes 2 positional arguments, but 3 were given"):
+        cast("Any", whole).create_sub_buffer(5, 10, 15)
 
 
 def test_parts_keep_their_memory(ctx: BaseContext) -> None:

@@ -132,10 +132,12 @@ def _elsewhere(name: str) -> str:
 
 
 def _load_all() -> None:
-    weft = sys.modules["weft"]
-    for each in dir(weft):
+    for each in dir(sys.modules["weft"]):
         if each != "torch":  # which would load PyTorch for seconds, and has its names
-            getattr(weft, each)
+            getattr(sys.modules["weft"], each)
+    for name in _presented - {"weft"}:
+        for each in dir(sys.modules[name]):
+            getattr(sys.modules[name], each)
 
 
 class _Absent:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Sel
 from weft.diagnostics import OBJECT, LaunchError, a_, elaborating, refuse
 from weft.diagnostics.arithmetic import not_in_arithmetic
 from weft.diagnostics.wholes import not_as_wholes
-from weft.dtype import DType
+from weft.dtype import DType, DTypeLike
 from weft.runtime.allocation import Allocation
 from weft.runtime.dim import as_index
 from weft.runtime.here import Here
@@ -177,7 +177,27 @@ class Buffer(Here, Generic[T]):
         address = self._address + offset * self.dtype.itemsize
         return type(self)(self.context, self.dtype, self.allocation, address, size)
 
-    create_sub_buffer = sub_buffer
+    @overload
+    def create_sub_buffer(self, offset: int, size: int) -> Self: ...
+    @overload
+    def create_sub_buffer(self, dtype: DTypeLike, offset: int, size: int) -> Self: ...
+    def create_sub_buffer(self, *place: Any, **named: Any) -> Self:
+        """The same by Mojo's name, and where the elements' type, which is the buffer's, comes first.
+
+        Raises:
+            LaunchError: the part is not within the buffer, or the elements are of another type.
+        """
+        dtype = named.pop("dtype", None)
+        if len(place) + len(named) > 2 and dtype is None and as_index(place[0]) is None:
+            dtype, place = place[0], place[1:]
+        if dtype is not None and self.dtype != dtype:
+            kind = getattr(dtype, "__name__", dtype)
+            raise LaunchError.here(
+                "buffer-dtype",
+                f"a part of this buffer has elements of {self.dtype}, not of {kind}",
+                hint="leave the type out; a kernel sees the bits as others by pointer.bitcast(...)",
+            )
+        return self.sub_buffer(*place, **named)
 
     def enqueue_fill(self, value: object) -> None:
         """Queue setting every element to a value."""
