@@ -16,6 +16,7 @@ from types import FrameType, ModuleType
 from typing import Any, cast, get_origin
 
 from weft.compiler.frontend.cures import loop_for_next, shared_by_nonlocal
+from weft.compiler.frontend.handed import handed_on
 from weft.compiler.frontend.meaning import value_of
 from weft.compiler.frontend.names import (
     ALIASES,
@@ -232,7 +233,7 @@ def _python_math(node: ast.AST | None, frame: FrameType | None) -> Found | None:
     if module not in _PYTHON_MATH or not isinstance(node, ast.Call):
         return None
     written = ast.unparse(node.func)
-    name = written.rpartition(".")[2]
+    name = getattr(value_of(node.func, frame), "__name__", written.rpartition(".")[2])
     message = f"`{written}` is Python's and computes at compile time, but `{VALUE}` exists only at run time"
     return problem("not-compile-time", message, _in_weft(node, name, frame))
 
@@ -354,6 +355,8 @@ def translated(
     source = source_of(place.file)
     node = None if source is None else source.at(place)
     found = _python_math(node, frame) or _lookup(error, node, frame)
+    if isinstance(error, (AttributeError, TypeError)) and (frame is None or not direct):
+        found = found or handed_on(node, frame)
     if found is None and direct:
         found = _direct(error, node, frame, source)
     if found is not None:
@@ -491,9 +494,11 @@ def refined(
     node = None if source is None else source.at(place)
     if cure := _cure(diagnostic, node, source):
         return replace(diagnostic, hints=(cure,)), part
-    if diagnostic.code != "not-compile-time" or known is None:
+    if diagnostic.code != "not-compile-time":
         return diagnostic, part
-    found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame)
+    if known is None:
+        return handed_on(node, frame) or (diagnostic, part)
+    found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame) or handed_on(node, frame)
     if found is not None:
         return found
     found = _sorting(node) or _member(node, frame)
