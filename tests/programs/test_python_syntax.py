@@ -33,6 +33,28 @@ def named(a: Int, b: Int, c: Int) -> Int:
 
 
 @func
+def any_number(a: Int, b: Int, c: Int) -> Int:
+    scale = b
+
+    def polynomial(x, *factors, first=0):
+        total = first
+        for factor in factors:
+            total = total * x + factor
+        for _ in range(c):
+            total += scale
+        return total + len(factors)
+
+    def passed_on(*given):
+        given = (*given, 3)
+        head, *others = given
+        return polynomial(head, *others[1:], first=others[0])
+
+    longest = lambda first, *others: first + max(0, 1, *others)
+    total = polynomial(a) + polynomial(a, b, c) + longest(a, b, c) + longest(a)
+    return total + passed_on(b, c, a) + passed_on(c)
+
+
+@func
 def named_aside(a: Int, b: Int, c: Int) -> Int:
     v = a
     z = b or (v := c + 1)
@@ -438,7 +460,7 @@ def cut(a: Int, b: Int, c: Int) -> Int:
 """
 FUNCTIONS = """
 named named_aside inner matched guarded left looped compared unrolled_and_asked gathered asked
-reassigned counters exhausted chosen generated cut gone_through
+reassigned counters exhausted chosen generated cut gone_through any_number
 """.split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 

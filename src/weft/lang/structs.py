@@ -370,6 +370,12 @@ def _methods_of(cls: type[Any]) -> tuple[dict[str, FunctionType], list[FunctionT
     methods: dict[str, FunctionType] = {}
     functions: list[FunctionType] = []
     for name, item in list(vars(cls).items()):
+        if name in _KEEP and isinstance(item, Compiled):
+            message = f"{name} of {cls.__name__} runs as Python where one is made, and cannot be a @func"
+            hint = (
+                "leave @func out, and call one in it for what is decided at run time: self.x = f(self.x, y)"
+            )
+            refuse("decorator", message, hint=hint)
         if name not in _KEEP and isinstance(item, FunctionType):
             methods[name] = item
             functions.append(item)

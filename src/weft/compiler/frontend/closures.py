@@ -96,6 +96,7 @@ class Closure:
         """Call it from the code that made it, or from a function that it was passed to."""
         b = current()
         if self.definition is not None:
+            args, kwargs = _with_rest(written[self.function.__code__], args, kwargs)
             return cast("Any", b).elaborator.call(self, args, kwargs)
         if b is not self.b:
             refuse(
@@ -157,6 +158,19 @@ class Closure:
             f"{self.__name__} belongs to the code around it, so no run-time branch or loop can choose it",
             hint="call it in the branch, or choose it by a condition known at compile time",
         )
+
+
+def _with_rest(
+    fn: ast.FunctionDef, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, those beyond the parameters as one tuple, by the name of ``*args``."""
+    taken = fn.args
+    if taken.vararg is None:
+        return args, kwargs
+    rest, count = taken.vararg.arg, len(taken.posonlyargs) + len(taken.args)
+    if rest in kwargs:
+        refuse("argument-name", f"`*{rest}` of {fn.name} takes no value by name", hint="give it by position")
+    return args[:count], {**kwargs, rest: args[count:]}
 
 
 Captures = Closure | HostClosure

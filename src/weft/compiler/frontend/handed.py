@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from types import BuiltinFunctionType, FrameType
-from typing import Any
+from typing import Any, cast
 
 from weft.compiler.frontend.meaning import value_of
 from weft.compiler.frontend.names import MATH, RENAMED
@@ -31,7 +31,7 @@ def handed_on(node: ast.AST | None, frame: FrameType | None) -> Found | None:
 
 
 def _is_pythons(value: Any) -> bool:
-    kind: type[Any] = type(value)
+    kind = cast("type[Any]", type(value))
     if kind is BuiltinFunctionType:
         return value.__module__ in _ON_NUMBERS
     return kind.__module__.partition(".")[0] in _ON_NUMBERS and kind.__name__ == "ufunc"

@@ -21,6 +21,7 @@ from weft.compiler.frontend.tree import (
     b_call,
     children,
     function_of,
+    parameter_names,
     place,
     root_of,
     thunk,
@@ -194,8 +195,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        arguments = node.args
-        self.hidden.append({a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)})
+        self.hidden.append({*parameter_names(node.args)})
         self.generic_visit(node)
         self.hidden.pop()
         return place(b_call("closure", node), node)

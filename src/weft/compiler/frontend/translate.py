@@ -522,5 +522,7 @@ def refined(
         return problem(diagnostic.code, f"this needs {message}", hint)
     if helper:
         hint = f"{helper} is ordinary Python and runs at compile time; decorate it with @func to compile it"
+        if helper in ("__init__", "__post_init__"):
+            hint = f"{helper} runs at compile time: let a @func decide, as in self.x = f(self.x, y)"
         return problem(diagnostic.code, diagnostic.message, hint, *diagnostic.notes, part=part)
     return diagnostic, part

@@ -98,9 +98,14 @@ def root_of(node: ast.AST) -> str:
 
 
 def arguments_of(function: ast.FunctionDef) -> list[str]:
-    """The names of a function's parameters, in order."""
-    arguments = function.args
-    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    """The names of a function's parameters, in order; that of ``*args`` is the last."""
+    return parameter_names(function.args)
+
+
+def parameter_names(arguments: ast.arguments) -> list[str]:
+    """The same, of a lambda too."""
+    named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg)
+    return [a.arg for a in named if a is not None]
 
 
 def place(node: Any, like: Any) -> Any:
