@@ -27,6 +27,7 @@ from weft.complex import ComplexFloat32
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.number import Number
+from weft.layout import Layout, LayoutTensor
 from weft.linalg import (
     Matrix,
     Quaternion,
@@ -316,6 +317,31 @@ class _Frame:
 @kernel
 def _along(out: Pointer[vec3], start: vec3, ray: _Ray, m: mat33, z: ComplexFloat32):
     out[0] = m @ (start + ray.origin + z.re * ray.way) * z.im
+
+
+@kernel
+def matrices_written_whole(t: LayoutTensor[Float32], u: LayoutTensor[Float32], x: Pointer[Float32]):
+    m = mat22(x[0], 2.0, 3.0, x[1])
+    t[1:3, 0:2] = m
+    t[3:5, 1:3] += m
+    u[0] = m
+    u[1, :, :] = m @ m
+
+
+def test_matrices_are_written_to_parts_of_tensors(device: DeviceContext) -> None:
+    t, u = (device.enqueue_create_buffer(Float32, size) for size in (15, 8))
+    t.enqueue_fill(7)
+    x = device.enqueue_create_buffer(Float32, 2)
+    device.enqueue_copy(dst=x, src=np.array([1, 4], np.float32))
+    tensors = t.tensor(Layout.row_major(5, 3)), u.tensor(Layout.row_major(2, 2, 2))
+    device.enqueue_function(matrices_written_whole, *tensors, x, grid_dim=1, block_dim=1)
+    told, m = np.full((5, 3), 7, np.float32), np.array([[1, 2], [3, 4]], np.float32)
+    told[1:3, 0:2] = m
+    told[3:5, 1:3] += m
+    with t.map_to_host() as host:
+        assert np.array_equal(host.numpy().reshape(5, 3), told)
+    with u.map_to_host() as host:
+        assert np.array_equal(host.numpy().reshape(2, 2, 2), np.stack([m, m @ m]))
 
 
 def test_arguments_and_fields_are_what_they_are_made_of() -> None:

@@ -115,6 +115,10 @@ class Matrix(Parts, Generic[T, R, C]):
             refuse("argument-type", message, hint="give vectors of one type, as vec3")
         return cls(*[part for row in zip(*columns, strict=True) for part in row])
 
+    def __weft_rows__(self) -> list[Any]:
+        """Its rows, as what is written to a tensor."""
+        return [self[i] for i in range(self.shape[0])]
+
     def __getitem__(self, index: Any) -> Any:
         columns = self.shape[1]
         parts = self.parts()

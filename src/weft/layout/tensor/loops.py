@@ -114,10 +114,12 @@ def update_all(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any
 
 
 def _items(value: Any) -> list[Any] | None:
-    """What a list, tuple, vector or array holds; None of what is none."""
+    """What a list, tuple, vector or array holds, of a matrix its rows; None of what is none."""
     if isinstance(value, Number):
         return [value[k] for k in range(value.lanes)] if value.lanes > 1 else None
     kind = cast("type[Any]", type(value))
+    if hasattr(kind, "__weft_rows__"):
+        return value.__weft_rows__()
     if (
         not hasattr(kind, "__len__")
         or not hasattr(kind, "__iter__")

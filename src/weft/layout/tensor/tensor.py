@@ -496,7 +496,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         """Write an element; to a slice, copy a tensor or fill it with a number; to ``m[i]``, copy a row.
 
         A tensor is broadcast as NumPy does, and copied as if its elements were read before one is written.
-        So is a vector, a list or a tuple of numbers.
+        So is a vector, a list or a tuple of numbers, and a matrix by its rows.
         """
         parts = index_parts(index)
         several = isinstance(value, LayoutTensor) or (self.rank > 1 and depth_for(self, value) > 0)
