@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import CompileError, Float32, Int, Pointer, func, kernel, struct
+from weft import CompileError, Float32, Float64, Int, Pointer, UInt32, func, kernel, struct
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
@@ -593,3 +593,39 @@ def test_what_helpers_define_is_compiled_as_it_stands(device: DeviceContext) -> 
     device.enqueue_function(program, x, grid_dim=1, block_dim=1)
     device.synchronize()
     assert x[0] == 5.0
+
+
+def kind_of_numpys(x: Any) -> int:
+    match x:
+        case np.bool_():
+            return 1
+        case np.int8() | np.uint32():  # pyright: ignore[reportGeneralTypeIssues]
+            return 2
+        case np.integer():
+            return 3
+        case np.float64() | np.ndarray():
+            return 4
+        case np.floating():
+            return 5
+        case _:
+            return 6
+
+
+@kernel
+def kinds_of_numpys(out: Pointer[Int], f: Pointer[Float32], n: Int):
+    out[0] = kind_of_numpys(f[0])
+    out[1] = kind_of_numpys(Float64(f[0]))
+    out[2] = kind_of_numpys(n)
+    out[3] = kind_of_numpys(UInt32(n))
+    out[4] = kind_of_numpys(n > 2)
+    out[5] = kind_of_numpys(np.zeros(2))
+    out[6] = kind_of_numpys("text")
+
+
+def test_classes_of_numpy_in_a_pattern(device: DeviceContext) -> None:
+    one: Any = np.float32(1)
+    given = (one, np.float64(1), np.int64(1), np.uint32(1), np.bool_(True), np.zeros(2), "text")
+    out, f = device.enqueue_create_buffer(Int, len(given)), device.enqueue_create_buffer(Float32, 1)
+    device.enqueue_function(kinds_of_numpys, out, f, 3, grid_dim=1, block_dim=1)
+    with out.map_to_host() as host:
+        assert [int(found) for found in host] == [kind_of_numpys(value) for value in given]

@@ -360,6 +360,32 @@ class _Asks(ByValue):
         self.found = True
         return place(ast.MatchValue(b_attribute(str(node.value).lower())), node)
 
+    def visit_MatchClass(self, node: Any) -> Any:
+        """``case np.floating()``, which a number of weft's is to ``isinstance``."""
+        self.generic_visit(node)
+        kind = found(node.cls, self.names)
+        if isinstance(kind, type) and getattr(sys.modules.get("numpy"), kind.__name__, None) is kind:
+            self.found = True
+            node.cls = place(ast.Attribute(b_attribute("numpys"), kind.__name__, ast.Load()), node.cls)
+        return node
+
+
+class _Asked(type):
+    """The class of a class of NumPy's in a pattern."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        of, b = cast("Any", cls).of, cast("Any", maybe_current())
+        return isinstance(value, of) if b is None else b.py_isinstance(value, of)
+
+
+class _NumPys:
+    """NumPy's classes in patterns, by their names."""
+
+    @functools.cache  # noqa: B019  (there is one)
+    def __getattr__(self, name: str) -> type[Any]:
+        kind = getattr(sys.modules["numpy"], name)
+        return _Asked(name, (), {"of": kind, "__match_args__": getattr(kind, "__match_args__", ())})
+
 
 class _Truth:
     """``True`` or ``False`` in a pattern, which Python compares by ``is``."""
@@ -448,7 +474,7 @@ def _drawn_by(name: str, items: tuple[Any, ...]) -> Callable[..., Any]:
 class _Asker:
     """What helpers ask: the builder at hand."""
 
-    true, false = _Truth(True), _Truth(False)
+    true, false, numpys = _Truth(True), _Truth(False), _NumPys()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(maybe_current() or _PLAIN, name)
