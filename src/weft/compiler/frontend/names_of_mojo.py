@@ -121,7 +121,7 @@ MOJOS = {
     "neg_inf": 'write -inf(Float32), from weft.numerics, or -float("inf")',
     "cast": "write x.cast(Float32), or Float32(x)",
     "reduce_add": "write v.reduce_add(), of a vector",
-    "rank": "write len(t.shape()) or t.layout.rank",
+    "rank": "write t.rank",
     "recip": "write 1.0 / x",
     "bit_not": "write ~x",
     "splatmask": "write -Int32(condition)",
