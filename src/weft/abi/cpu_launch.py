@@ -149,7 +149,13 @@ CALLS = {
         None, ctypes.c_uint64, *[ctypes.c_int64] * 9, ctypes.c_bool, ctypes.c_char_p
     ),
     "weft$stuck": ctypes.CFUNCTYPE(None, ctypes.c_uint64, *[ctypes.c_int64] * 5, ctypes.c_char_p),
+    "weft$looks": ctypes.CFUNCTYPE(None, ctypes.c_uint64, *[ctypes.c_int64] * 6, ctypes.c_char_p),
 }
 """What a kernel may call of the runtime: a launch's ``state``, the site's number, and values in words of 8
 bytes, of an assertion the places of block and thread before them; or where threads part before a barrier, or
-wait for ever."""
+wait for ever, or for what others do (block and thread, how often it has looked, what it saw)."""
+
+TOLD = 1024
+"""From so many looks on the runtime is told that a thread waits: then, and each time they are twice as many,
+but at least each ``TOLD_AGAIN``; with 0 looks that it waits no longer."""
+TOLD_AGAIN = 1 << 16

@@ -19,6 +19,7 @@ from weft.compiler.frontend.reached import Change
 from weft.compiler.frontend.room import with_room
 from weft.compiler.ir.core import Function, Module
 from weft.compiler.ir.effects import alone, effects_of, may_wait
+from weft.compiler.ir.looks import may_look
 from weft.compiler.ir.printer import print_module
 from weft.compiler.ir.verify import InvalidIR, verify_module
 from weft.compiler.lint import doubts
@@ -407,6 +408,8 @@ def _described(
         arguments += [Argument(name, DType.uint64) for name in more]
     _check_parameters(instance.kernel.definition, arguments, target)
     uses = {*draft.uses, *(["waits"] if _may_wait(module, function, target) else ())}
+    if "waits" in uses and may_look(module, function):
+        uses.add("looks")
     if over is not None and options.checked:
         uses.add("over")  # whose elements have no order, of one block or not
     return KernelInfo(

@@ -27,7 +27,7 @@ class Waiting(NamedTuple):
     place: SourcePlace
 
 
-def endless_wait(kernel: str, waiting: Sequence[Waiting]) -> Report:
+def endless_wait(kernel: str, waiting: Sequence[Waiting], cures: Sequence[str] = ()) -> Report:
     """What is said of a launch in which so many are left, and nobody else: those in loops first."""
     ways = [*_WAITS]
     found = sorted(waiting, key=lambda each: (ways.index(each.way), each.place != waiting[0].place))
@@ -50,6 +50,7 @@ def endless_wait(kernel: str, waiting: Sequence[Waiting]) -> Report:
             for way, line in others
         ),
         "what is waited for is written by no thread that runs: by one that waits for these, perhaps",
+        *cures,
     )
     return Report(
         "endless-wait",

@@ -51,7 +51,7 @@ class Loaded:
         self.packer: struct.Struct = struct.Struct("<" + "".join(codes))
         kernel = function.kernel
         self.modest: bool = not (
-            kernel.shared or kernel.dynamic_shared or kernel.max_threads or kernel.uses - {"waits"}
+            kernel.shared or kernel.dynamic_shared or kernel.max_threads or kernel.uses - {"waits", "looks"}
         )
         """Whether every device takes its launches that ask for nothing beside grid and block."""
         plain = [(n, p.dtype) for n, p in enumerate(signature.parameters) if not p.pointer]

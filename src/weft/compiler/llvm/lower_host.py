@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from weft.abi.artifact import FAULTS
 from weft.abi.console import ASSERTION, CONSOLE
-from weft.abi.cpu_launch import CALLS
+from weft.abi.cpu_launch import CALLS, TOLD, TOLD_AGAIN
 from weft.abi.records import llvm_arguments
 from weft.compiler.ir.core import Op
 from weft.compiler.ir.types import AddressSpace
@@ -122,6 +122,35 @@ def _host_stuck(lw: Lowering, op: Op) -> None:
     lw.put(f"call void @weft$stuck({lw.args(op)}{known})")
 
 
+def _host_look(lw: Lowering, op: Op) -> None:
+    """Let others run; at times (``TOLD``) tell the runtime."""
+    name, place = "weft.looks", lw.string(str(op.attrs["place"]).encode())
+    _declare(lw, "weft$looks")
+    _declare(lw, "weft$rest")
+    types = llvm_arguments(CALLS["weft$looks"]).split(", ")
+    named = [f"{kind} %{n}" for n, kind in enumerate(types)]
+    lines = [
+        f"define internal void @{name}({', '.join(named)}) cold noinline nounwind {{",
+        "  %less = add i64 %5, -1",
+        f"  %few = icmp ult i64 %less, {TOLD - 1}",
+        "  %odd = and i64 %5, %less",
+        f"  %behind = and i64 %5, {TOLD_AGAIN - 1}",
+        "  %twice = icmp eq i64 %odd, 0",
+        "  %again = icmp eq i64 %behind, 0",
+        "  %either = or i1 %twice, %again",
+        "  %tells = select i1 %few, i1 false, i1 %either",
+        "  br i1 %tells, label %tell, label %rest",
+        "tell:",
+        f"  call void @weft$looks({', '.join(named)})",
+        "  ret void",
+        "rest:",
+        "  call void @weft$rest()",
+        "  ret void",
+    ]
+    lw.declared[name] = "\n".join([*lines, "}"])
+    lw.put(f"call void @{name}({lw.args(op)}, ptr {place})")
+
+
 def _take_memory(lw: Lowering, op: Op) -> None:
     kind, size = op.type_attr("elem_type"), lw.new()
     count = lw.ref(op.operands[0]) if op.operands else str(op.attrs["count"])
@@ -157,6 +186,7 @@ LOWER: LoweringTable = {
     "weft.host_tell": _host_tell,
     "weft.host_parted": _host_parted,
     "weft.host_stuck": _host_stuck,
+    "weft.host_look": _host_look,
     "weft.take_memory": _take_memory,
     "weft.give_memory": _give_memory,
 }

@@ -195,6 +195,11 @@ class Threads(Rewriter):
         else:
             super().op(op)
 
+    def looks(self, op: Op) -> tuple[Value, ...]:
+        """That others of the block may go on is not to be seen here: so it is taken for something new."""
+        *known, looks, _ = super().looks(op)
+        return *known, looks, looks
+
     def turns(self, op: Op) -> None:
         """A loop that may go on until others have written: after each round they go on."""
         b = self.b

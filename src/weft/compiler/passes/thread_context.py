@@ -29,6 +29,7 @@ _OPS = frozenset(
         "gpu.dynamic_shared_memory",
         "weft.print",
         "weft.failed",
+        "weft.look",
     }
 )
 _SHARED = pointer(AddressSpace.SHARED)
@@ -89,6 +90,8 @@ class Frame:
     """Whether blocks of a cluster meet, or use each other's shared memory."""
     even: bool = False
     """Whether blocks have a multiple of ``STRIP`` threads along x."""
+    looks: bool = False
+    """Whether blocks wait for each other in loops of their own, so that each goes by itself."""
 
     @staticmethod
     def of(module: Module, kernel: Function, users: set[str]) -> Frame:
@@ -98,6 +101,7 @@ class Frame:
         named = {op.attrs.get("global_name") for op in ops}
         made.meets = any(op.name == "gpu.shared_stride" or op.attrs.get("group") == "cluster" for op in ops)
         made.clustered = made.meets or any(op.name == "gpu.cluster_dim" for op in ops)
+        made.looks = any(op.name == "weft.look" for op in ops)
         for g in module.globals:
             if g.space == AddressSpace.SHARED and g.name in named:
                 made.size = -(-made.size // g.align) * g.align
@@ -210,6 +214,11 @@ class Rewriter:
         """A return: helpers keep theirs."""
         self.b.emit("weft.return", self.lookups(op.operands))
 
+    def looks(self, op: Op) -> tuple[Value, ...]:
+        """What the runtime is told of a thread that looks at memory again and again."""
+        c = self.context
+        return c.state, *c.block_id, linear(self.b, c), *self.lookups(op.operands)
+
     def op(self, op: Op) -> None:
         """Copy one operation to where the builder stands."""
         b, c, name = self.b, self.context, op.name
@@ -226,6 +235,8 @@ class Rewriter:
         elif name == "weft.stuck":
             left = b.constant(0, I64)
             b.emit("weft.host_stuck", (c.state, *c.block_id, linear(b, c), left), (), op.attrs)
+        elif name == "weft.look":
+            b.emit("weft.host_look", self.looks(op), (), op.attrs)
         elif name == "weft.failed":
             operands = (c.state, *c.block_id, *c.thread_id, *self.lookups(op.operands))
             b.emit("weft.host_tell", operands, (), op.attrs)

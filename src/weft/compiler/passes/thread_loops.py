@@ -22,6 +22,7 @@ from weft.compiler.passes.indices import only_global
 from weft.compiler.passes.inline_barriers import has_barrier, inline_barriers
 from weft.compiler.passes.interior import find_interior
 from weft.compiler.passes.launch_record import LaunchRecord
+from weft.compiler.passes.looks import note_looks
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.neighbours import Neighbours, most_neighbours, side_by_side
 from weft.compiler.passes.resumable import Resumable
@@ -49,6 +50,7 @@ def thread_loops(module: Module, *, even: bool = False) -> None:
     waits = mark_waits(module)
     for kernel in [f for f in module.functions if f.kernel and waits]:
         meet_to_wait(kernel, kernel.body)
+    note_looks(module)
     inline_barriers(module)
     skip_the_rest(module)
     return_ends(module)
@@ -152,7 +154,8 @@ class _Loops:
         functions = {f.name: f for f in module.functions}
         self.decisions = Decisions(kernel, functions)
         self.together = Together(kernel, functions, self.decisions.uniformity)
-        self.beside = None if group else side_by_side(kernel, self.together, frame)
+        apart = group or frame.looks
+        self.beside = None if apart else side_by_side(kernel, self.together, frame)
         self.interior = None if self.together.splits else find_interior(kernel)
         cut = bool(self.together.splits) and self.beside is None and not group
         self.down = cut and goes_down(kernel)

@@ -23,7 +23,7 @@ from weft.compiler.passes.lanes import forgotten, takes
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, is_alike, leaves
 
 _APART = frozenset(
-    {"weft.return", "weft.exit_thread", "weft.print", "weft.failed", "llvm.inline_asm", "llvm.call"}
+    """weft.return weft.exit_thread weft.print weft.failed weft.look llvm.inline_asm llvm.call""".split()
 )
 """A loop with one of these is left to each thread: it must keep its place among what the thread does."""
 _FEW = 32

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.effects import NAMED, reads_anew
+from weft.compiler.ir.looks import AGAIN
 from weft.compiler.ir.types import AddressSpace, PointerType
 from weft.compiler.passes.faults import places_of
 from weft.compiler.passes.inline_barriers import inline
 from weft.compiler.passes.settled import settled_loads
 from weft.compiler.passes.uniformity import LOOPS, Uniformity, branches_that_jump
 
-_UPDATES_AGAIN = frozenset({"xchg", "and", "or", "min", "max", "umin", "umax"})
-"""What changes nothing when it is done once more."""
 _DOES_MORE = frozenset({"func.call", "llvm.call", "llvm.inline_asm", "weft.print", "weft.failed"})
 
 
@@ -74,7 +73,7 @@ def _ends_by_block(op: Op) -> bool:
             if held or not changing.isdisjoint(each.operands):
                 changing.update(each.results)
     for each in inner:
-        again = each.name == "llvm.cmpxchg" or each.attrs.get("bin_op") in _UPDATES_AGAIN
+        again = each.name == "llvm.cmpxchg" or each.attrs.get("bin_op") in AGAIN
         if each.name in _DOES_MORE or (each.spec.writes and not again):
             return False
         if (each.spec.writes or each.name == "weft.set") and not changing.isdisjoint(each.operands[1:]):

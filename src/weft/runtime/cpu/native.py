@@ -31,6 +31,8 @@ from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
 from weft.runtime.cpu.shadow import memory_of, noted
 from weft.runtime.cpu.threads import main_thread
+from weft.runtime.cpu.waiting import MOST_THREADS as MOST_BLOCKS
+from weft.runtime.cpu.waiting import Blocks, stay
 from weft.runtime.driver import Launch
 from weft.runtime.faults import Noted, report, signed
 from weft.runtime.printing import Console, format_print, value_count
@@ -42,8 +44,6 @@ _SMALL_SECONDS = 4e-5
 stream has nothing to do, the thread that asks for them runs them itself."""
 _FEW, _MORE = 64, 4
 """Integers up to the first, or so many times those of a short launch, are thought to make no launch long."""
-_MOST_TOGETHER = 512
-"""Blocks that have a thread each, where they wait for each other by loops of their own."""
 _CHUNKS_PER_WORKER = 8
 _BY_PYTHON = frozenset({"waits", "grid_sync", "clusters"})
 """What kernels use that only Python launches: they may wait, or need what it fills in."""
@@ -79,6 +79,8 @@ class CpuFunction:
         self.entry = _named(kernel, _ENTRY(address))
         self.waits: bool = "waits" in kernel.uses
         """Whether it may wait for other launches."""
+        self.looks: bool = "looks" in kernel.uses
+        """Whether its blocks may wait for each other by loops of their own."""
         self.by_python: bool = not kernel.uses.isdisjoint(_BY_PYTHON)
         """Whether Python makes all launches of it."""
         self.counts: dict[int, int] = {number: value_count(site) for number, site in kernel.sites.items()}
@@ -152,6 +154,8 @@ class _Running:
         self.failure: Diagnostic | None = None
         self.reports: dict[int | str, Report] = {}
         """Of a checked kernel, by the sites' numbers or the place where threads part."""
+        self.blocks: Blocks | None = None
+        """Its blocks, where they may wait for each other by loops of their own."""
         self.stuck: dict[int, list[Waiting]] = {}
         """By worker, threads that wait for ever, of which more are to be told of."""
 
@@ -283,6 +287,19 @@ def _on_stuck(state: int, *what: Any) -> None:
             running.tell("endless-wait", endless_wait(running.function.kernel.signature.name, found))
 
 
+def _on_looks(state: int, *what: Any) -> None:
+    """A thread has looked often for what others may write."""
+    running = _running.get(state)
+    *ids, number, looks, digest, place = what
+    if running is None or running.blocks is None:
+        stay()
+        return
+    _, file, line, column = place.decode().split("\n")
+    thread = _place(number, running.block)
+    waiting = Waiting(_three(ids), thread, "loop", (file, int(line), int(column)))
+    running.blocks.looks(waiting, looks, digest)
+
+
 def _three(ids: Sequence[int]) -> Indices:
     x, y, z, *_ = ids
     return x, y, z
@@ -306,7 +323,12 @@ def _in_group(running: _Running, group: str, origin: Sequence[int], number: int)
     return at, _place(thread, running.block)
 
 
-_told = {"weft$tell": _on_tell, "weft$parted": _on_parted, "weft$stuck": _on_stuck}
+_told = {
+    "weft$tell": _on_tell,
+    "weft$parted": _on_parted,
+    "weft$stuck": _on_stuck,
+    "weft$looks": _on_looks,
+}
 _callbacks = {name: CALLS[name](call) for name, call in _told.items()}
 
 
@@ -344,6 +366,7 @@ def run_launch(
     small = threads < _SMALL if function.most < 0 else threads <= function.most
     workers, pooled = _workers(queued, total, small=small)
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
+    chunk = 1 if function.looks else chunk
     state = next(_ids)
     cluster = (attributes and attributes.cluster) or (1, 1, 1)
     launch = LaunchBlock(
@@ -369,9 +392,12 @@ def run_launch(
         entry = function.entry
         if function.schedule is not None and attributes is None:
             entry = _shuffled(function, launch, total)
+        if function.looks:
+            most = 1 if function.kernel.granule else MOST_BLOCKS
+            entry = _waiting(running, launch, entry, min(workers, most), most, packed)
         if function.kernel.granule:
             _run_noting(running, packed, entry, first, second)
-        elif workers == 1:
+        elif workers == 1 or function.looks:
             entry(first, second)
         elif shared is not None:
 
@@ -393,19 +419,29 @@ def _workers(launch: Launch, total: int, *, small: bool) -> tuple[int, bool]:
     """How many threads of the host take its blocks, and whether those of the stream's native queue may."""
     function = launch.function
     assert isinstance(function, CpuFunction)
-    noting = bool(function.kernel.granule)
-    if not noting and total <= _MOST_TOGETHER and _waits_by_itself(launch):
-        return total, False  # each block has a thread, as an earlier one may look for what a later one writes
-    one = small or noting or function.schedule is not None
+    one = small or function.kernel.granule or function.schedule is not None
     return 1 if one else min(function.workers, total), not small
 
 
-def _waits_by_itself(launch: Launch) -> bool:
-    """Whether its blocks run at once and may wait for each other by loops of their own."""
-    function, attributes = launch.function, launch.attributes
-    assert isinstance(function, CpuFunction)
-    cooperative = attributes is not None and attributes.cooperative
-    return cooperative and function.waits and "grid_sync" not in function.kernel.uses
+def _waiting(
+    running: _Running,
+    launch: LaunchBlock,
+    entry: Callable[[int, int], None],
+    workers: int,
+    most: int,
+    packed: object,
+) -> Callable[[int, int], None]:
+    """The entry, by so many threads and more where they wait, ``most`` in all."""
+
+    def run(first: int, second: int) -> None:
+        function, keep = running.function, (launch, packed)
+        name = function.kernel.signature.name
+        made = running.blocks = Blocks(name, launch, lambda: entry(first, second), most, (function, keep))
+        made.run(workers)
+        if made.report is not None:
+            running.tell("endless-wait", made.report)
+
+    return run
 
 
 def _shuffled(function: CpuFunction, launch: LaunchBlock, total: int) -> Callable[[int, int], None]:
@@ -414,11 +450,14 @@ def _shuffled(function: CpuFunction, launch: LaunchBlock, total: int) -> Callabl
 
     order = list(range(total))
     Random(function.schedule).shuffle(order)
+    taken = iter(order)
 
     def run(first: int, second: int) -> None:
-        for block in order:
-            launch.next, launch.total = block, block + 1
-            function.entry(first, second)
+        for block in taken:
+            launch.next += 1
+            one = LaunchBlock.from_buffer_copy(launch)
+            one.next, one.total = block, block + 1
+            function.entry(first, ctypes.addressof(one))
 
     return run
 

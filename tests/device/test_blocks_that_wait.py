@@ -1,0 +1,253 @@
+"""Blocks that wait for each other by loops of their own, on a CPU: in any launch, also where races are checked."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import Bool, Int, Int32, Pointer, func, kernel
+from weft.atomic import Atomic
+from weft.gpu import barrier, block_dim, block_idx, grid_dim, thread_idx
+from weft.gpu.host import DeviceContext
+
+SECONDS = 60
+WAYS = "plain", "cooperative", "bounds", "races"
+every_way = pytest.mark.parametrize("way", WAYS)
+but_races = pytest.mark.parametrize("way", WAYS[:-1])
+
+
+def ran(way: str, function: Any, *arguments: Any, **launch: Any) -> None:
+    """A launch in one of the ways, which ends soon or fails."""
+    checked: Any = way if way in ("bounds", "races") else False
+    ctx = DeviceContext(api="cpu", checked=checked)
+    ctx.enqueue_function(function, *arguments, **launch, cooperative=way == "cooperative")
+    event, end = ctx.record_event(), time.monotonic() + SECONDS
+    while not event.done:
+        assert time.monotonic() < end, "it hangs"
+        time.sleep(0.002)
+    ctx.close()
+
+
+@func
+def lock(place: Pointer[Int32]) -> None:
+    taken = Bool(False)
+    while not taken:
+        _, taken = Atomic.compare_exchange(place, 0, 1, ordering="acquire")
+
+
+@kernel
+def locked(place: Pointer[Int32], total: Pointer[Int32], rounds: Int):
+    for _ in range(rounds):
+        if thread_idx.x == 0:
+            lock(place)
+        barrier()
+        total[thread_idx.x] += 1
+        barrier()
+        if thread_idx.x == 0:
+            Atomic.store(place, 0, ordering="release")
+
+
+@every_way
+def test_a_spin_lock(way: str) -> None:
+    place, total = np.zeros(1, np.int32), np.zeros(8, np.int32)
+    ran(way, locked, place, total, 10, grid_dim=50, block_dim=8)
+    np.testing.assert_array_equal(total, np.full(8, 500))
+
+
+@func
+def meet(count: Pointer[Int32], goal: Int32) -> None:
+    barrier()
+    if thread_idx.x == 0:
+        Atomic.fetch_add(count, 1, ordering="release")
+        while Atomic.load(count, ordering="acquire") < goal:
+            pass
+    barrier()
+
+
+@kernel
+def rounds_of_sums(count: Pointer[Int32], data: Pointer[Int32], out: Pointer[Int32], rounds: Int):
+    """Each block adds up what all wrote, in each round, between barriers of the program's own."""
+    blocks, threads = Int32(grid_dim.x), block_dim.x
+    for n in range(rounds):
+        data[block_idx.x * threads + thread_idx.x] = Int32(block_idx.x + n)
+        meet(count, blocks * Int32(2 * n + 1))
+        total = Int32(0)
+        for other in range(grid_dim.x):
+            total += data[other * threads + thread_idx.x]
+        out[(n * grid_dim.x + block_idx.x) * threads + thread_idx.x] = total
+        meet(count, blocks * Int32(2 * n + 2))
+
+
+@but_races
+@pytest.mark.parametrize("blocks", [2, 32, 700])
+def test_a_barrier_of_the_grid_written_by_hand(way: str, blocks: int) -> None:
+    count, data, out = (np.zeros(n, np.int32) for n in (1, 4 * blocks, 12 * blocks))
+    ran(way, rounds_of_sums, count, data, out, 3, grid_dim=blocks, block_dim=4)
+    sums = np.arange(blocks).sum() + blocks * np.arange(3)
+    np.testing.assert_array_equal(out.reshape(3, -1), np.repeat(sums[:, None], 4 * blocks, 1))
+
+
+PART, WHOLE = 1, 2
+
+
+@kernel
+def looked_back(x: Pointer[Int32], state: Pointer[Int32], part: Pointer[Int32], whole: Pointer[Int32]):
+    """Sums of blocks' elements up to each, each of which looks at those before it by their numbers."""
+    if thread_idx.x == 0:
+        mine, block = Int32(0), block_idx.x
+        for n in range(block_dim.x):
+            mine += x[block * block_dim.x + n]
+        part[block] = mine
+        Atomic.store(state + block, Int32(PART), ordering="release")
+        before, at = Int32(0), Int(block) - 1
+        while at >= 0:
+            seen = Atomic.load(state + at, ordering="acquire")
+            if seen == WHOLE:
+                before += whole[at]
+                at = -1
+            elif seen == PART:
+                before += part[at]
+                at -= 1
+        whole[block] = before + mine
+        Atomic.store(state + block, Int32(WHOLE), ordering="release")
+
+
+@every_way
+def test_look_back_by_the_numbers_of_blocks(way: str) -> None:
+    blocks, threads = 2000, 16
+    x = np.random.default_rng(1).integers(-9, 9, blocks * threads).astype(np.int32)
+    state, part, whole = (np.zeros(blocks, np.int32) for _ in range(3))
+    ran(way, looked_back, x, state, part, whole, grid_dim=blocks, block_dim=threads)
+    np.testing.assert_array_equal(whole, x.reshape(blocks, -1).sum(1).cumsum())
+
+
+@kernel
+def handed_on(flag: Pointer[Int32], data: Pointer[Int32], out: Pointer[Int32], giver: Int):
+    i = thread_idx.x
+    if block_idx.x == giver:
+        data[i] = Int32(i * i)
+        barrier()
+        if i == 0:
+            Atomic.store(flag, 1, ordering="release")
+    else:
+        if i == 0:
+            while Atomic.load(flag, ordering="acquire") == 0:
+                pass
+        barrier()
+        out[i] = data[i] + 1
+
+
+def hands_on(way: str, giver: int) -> None:
+    flag, data, out = np.zeros(1, np.int32), np.zeros(64, np.int32), np.zeros(64, np.int32)
+    ran(way, handed_on, flag, data, out, giver, grid_dim=2, block_dim=64)
+    np.testing.assert_array_equal(out, np.arange(64) ** 2 + 1)
+
+
+@every_way
+def test_a_block_waits_for_an_earlier_one(way: str) -> None:
+    hands_on(way, 0)
+
+
+@but_races
+def test_a_block_waits_for_a_later_one(way: str) -> None:
+    hands_on(way, 1)
+
+
+PROGRAM = """
+import numpy as np
+from weft import Int32, Pointer, kernel
+from weft.atomic import Atomic
+from weft.gpu import block_idx, grid_dim, thread_idx
+from weft.gpu.host import DeviceContext
+
+@kernel
+def waits(flags: Pointer[Int32]):
+    if thread_idx.x == {thread}:
+        while Atomic.load(flags + (block_idx.x + 1) % grid_dim.x) == 0:
+            pass
+        Atomic.store(flags + block_idx.x, 1)
+
+ctx = DeviceContext(api="cpu"{more})
+ctx.enqueue_function(waits, np.zeros({blocks}, np.int32), grid_dim={blocks}, block_dim=4)
+print("begins", flush=True)
+try:
+    ctx.synchronize()
+except KeyboardInterrupt:
+    print("interrupted")
+ctx.enqueue_function(waits, np.ones(1, np.int32), grid_dim=1, block_dim=4)
+ctx.synchronize()
+"""
+TOLD = "error[endless-wait]: kernel 'waits' never ends: {} round a loop, and nothing changes any more"
+
+
+def run(path: Path, text: str, *, interrupt: bool = False) -> tuple[int, str, str]:
+    path.write_text(text)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    ) as child:
+        try:
+            if interrupt:
+                assert child.stdout is not None
+                assert child.stdout.readline() == "begins\n"
+                time.sleep(0.5)
+                child.send_signal(signal.SIGINT)
+            out, err = child.communicate(timeout=SECONDS)
+        finally:
+            child.kill()
+    return child.returncode, out, err
+
+
+@pytest.mark.parametrize("blocks", [1, 40])
+@pytest.mark.parametrize("checked", [False, True])
+def test_blocks_that_wait_for_ever_are_told_of(tmp_path: Path, blocks: int, checked: bool) -> None:
+    more = ", checked='races'" if checked else ""
+    status, _, said = run(tmp_path / "program.py", PROGRAM.format(thread=2, blocks=blocks, more=more))
+    assert status == 1
+    alone = blocks == 1 or checked
+    assert TOLD.format("a thread goes" if alone else f"{blocks} threads go") in said
+    assert re.search(r"program.py:11:15\n.*\n.*while Atomic.load.*\n.*in block \(0, 0, 0\), thread \(2, 0, 0\)", said)
+    assert ("39 blocks have not begun: where races are checked" in said) == (alone and blocks > 1)
+
+
+def test_a_stream_that_waited_for_ever_goes_on(tmp_path: Path) -> None:
+    text = PROGRAM.replace("KeyboardInterrupt", "DeviceError").replace("from weft import", "from weft import DeviceError,")
+    status, out, _ = run(tmp_path / "program.py", text.format(thread=0, blocks=8, more="") + "print('goes on')\n")
+    assert (status, out) == (0, "begins\ninterrupted\ngoes on\n")
+
+
+def test_the_host_may_write_what_is_waited_for(tmp_path: Path) -> None:
+    """No time limit ends it, though it is said that it takes long."""
+    lines = PROGRAM.format(thread=0, blocks=1, more="").split("ctx = ")[0] + """
+import time
+from weft.runtime.cpu import waiting
+waiting._PATIENCE, waiting._NOTE = 0.01, 0.3
+ctx, flags = DeviceContext(api="cpu"), np.zeros(1, np.int32)
+ctx.enqueue_function(waits, flags, grid_dim=1, block_dim=4)
+time.sleep(1)
+ctypes.c_int32.from_address(flags.ctypes.data).value = 1
+ctx.synchronize()
+print("ends")
+"""
+    status, out, said = run(tmp_path / "program.py", "import ctypes\n" + lines)
+    assert (status, out) == (0, "ends\n")
+    assert said.count("warning[endless-wait]") == 1
+
+
+def test_a_launch_that_waits_is_interrupted(tmp_path: Path) -> None:
+    """The process ends, without what its threads would do when Python has ended."""
+    text = PROGRAM.format(thread=0, blocks=8, more="").replace("from weft", "import threading\nfrom weft", 1)
+    text = text.split("ctx.enqueue_function(waits, np.ones")[0]
+    beside = "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    text = text.replace("ctx = ", beside + "ctx = ")  # it may write, so the launch is not ended
+    status, out, said = run(tmp_path / "program.py", text, interrupt=True)
+    assert (status, out, said) == (0, "begins\ninterrupted\n", "")
