@@ -50,7 +50,13 @@ MANY = frozenset(
     weft.failed weft.host_parted weft.host_stuck weft.host_look weft.named gpu.warp_call""".split()
 )
 """They take any number of values of any types, behind those that are named."""
-NAMED = {"weft.assert": 1, "weft.host_tell": 1, "weft.host_parted": 1, "weft.host_stuck": 1, "weft.host_look": 1}
+NAMED = {
+    "weft.assert": 1,
+    "weft.host_tell": 1,
+    "weft.host_parted": 1,
+    "weft.host_stuck": 1,
+    "weft.host_look": 1,
+}
 COUNTED = frozenset({"llvm.alloca", "weft.take_memory"})
 """They take one count or none."""
 ANY_VALUE = {("llvm.store", 1), ("arith.select", 1), ("arith.select", 2)}

@@ -41,6 +41,8 @@ def is_vain(loop: Op) -> bool:
 
 
 def _changes_nothing(op: Op) -> bool:
+    if op.name == "func.call":
+        return str(op.attrs["callee"]).startswith("weft.")  # which notes what is done to memory
     if op.name == "llvm.load" or op.name.startswith("weft.") or _may_be_look(op):
         return not op.spec.writes or _may_be_look(op)
     return op.spec.pure or op.name == "llvm.fence"

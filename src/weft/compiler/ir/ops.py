@@ -209,18 +209,18 @@ _declare("weft.exit_thread", terminator=True)
 _declare("weft.stuck", "", "", "place:str")
 
 # A thread has looked so many times for what others may write, and saw something of which ``digest`` is made;
-# with 0 looks it waits no longer.
-_declare("weft.look", "looks:i64 digest:i64", "", "place:str")
+# with 0 looks it waits no longer. The runtime is told each time (``every``), or seldom.
+_declare("weft.look", "looks:i64 digest:i64", "", "place:str every?:bool")
 
 # Where threads are loops: on to the next block; prints and assertions that call the runtime (the rest:
 # block and thread, then the values), a thread that decides otherwise than the first (then that one's
-# number, and both decisions), one that waits for ever (block and thread, how many more there are, where) or looks
-# (block and thread), and ``llvm.alloca`` from the heap.
+# number, and both decisions), one that waits for ever (block and thread, how many more there are, where) or
+# looks (block and thread), and ``llvm.alloca`` from the heap.
 _declare("weft.exit_block", terminator=True)
 _declare("weft.host_tell", "state:i64 *words", "", "site:count every?:bool")
 _declare("weft.host_parted", "state:i64 *rest", "", "place:str flag:bool")
 _declare("weft.host_stuck", "state:i64 *rest", "", "place?:str")
-_declare("weft.host_look", "state:i64 *rest", "", "place:str")
+_declare("weft.host_look", "state:i64 *rest", "", "place:str every?:bool")
 _declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)
 _declare("weft.give_memory", "memory:ptr", writes=True)
 

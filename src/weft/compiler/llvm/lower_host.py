@@ -126,6 +126,9 @@ def _host_look(lw: Lowering, op: Op) -> None:
     """Let others run; at times (``TOLD``) tell the runtime."""
     name, place = "weft.looks", lw.string(str(op.attrs["place"]).encode())
     _declare(lw, "weft$looks")
+    if op.attrs.get("every"):
+        lw.put(f"call void @weft$looks({lw.args(op)}, ptr {place})")
+        return
     _declare(lw, "weft$rest")
     types = llvm_arguments(CALLS["weft$looks"]).split(", ")
     named = [f"{kind} %{n}" for n, kind in enumerate(types)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from weft.abi.cpu_launch import TOLD
 from weft.compiler.ir.builder import Builder
-from weft.compiler.ir.core import Function, Module, Op, Region, Value
+from weft.compiler.ir.core import Attribute, Function, Module, Op, Region, Value
 from weft.compiler.ir.effects import reads_anew
 from weft.compiler.ir.looks import calls_in_loops, is_vain, looks_of, may_look
 from weft.compiler.ir.types import I8, I16, I32, I64, SLOT, PointerType, Type
@@ -44,7 +44,10 @@ class _Loop:
         given = [op for op in inner if op.name == "weft.set"]
         self.variables: dict[Value, Type] = {op.operands[0]: op.operands[1].type for op in given}
         self.vain = is_vain(loop)
-        self.place = place_text(f, loop, "loop")
+        self.attrs: dict[str, Attribute] = {"place": place_text(f, loop, "loop")}
+        self.told = TOLD
+        if any(op.attrs.get("callee") == "weft.enter" for op in f.body.walk()):  # blocks go on in turns
+            self.attrs["every"], self.told = True, _OFTEN
 
     def rewrite(self) -> None:
         """Do it, where it looks at all."""
@@ -101,10 +104,10 @@ class _Loop:
         zero = b.constant(0, I64)
         with b.into(Region()) as told:
             self.tell(zero, zero)
-        b.branch(b.compare("sge", b.get(self.count, I64), b.constant(TOLD, I64)), told)
+        b.branch(b.compare("sge", b.get(self.count, I64), b.constant(self.told, I64)), told)
 
     def tell(self, count: Value, digest: Value) -> None:
-        self.b.emit("weft.look", (count, digest), (), {"place": self.place})
+        self.b.emit("weft.look", (count, digest), (), self.attrs)
 
     def digest(self, seen: Value, count: Value) -> Value:
         """A number that stays the same for as long as nothing has changed; else the count."""

@@ -32,6 +32,7 @@ from weft.abi.shadow import (
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.effects import NAMED, finds_memory, meets_in_warp
+from weft.compiler.ir.looks import may_look
 from weft.compiler.ir.types import (
     I8,
     I16,
@@ -171,6 +172,8 @@ class Races:
         """Whether blocks of a cluster reach each other's memory, and whether they meet."""
         self.again = self.met or self.clusters
         """Whether blocks go on behind others."""
+        self.looks = may_look(module, kernel)
+        """Whether they do so while they wait in loops."""
         warps = any(_meets(op, "warp") for op in ops)
         frees = any(op.name == "llvm.fence" or op.attrs.get("ordering") in _RELEASING for op in ops)
         self.left = is_left(kernel)
@@ -398,9 +401,9 @@ class Races:
 
     def ticks(self, now: Value, *, shared: bool) -> tuple[Value, Value]:
         """What comes before the first is in order with what is done now; before the second nothing counts."""
-        again = not self.again
         if not shared:
-            launch = self.launch if again else self.tick("launch", invariant=False)
+            once = not (self.again or self.looks)
+            launch = self.launch if once else self.tick("launch", invariant=False)
             return launch, launch
         if self.clusters:
             turn = self.tick("turn", invariant=False)

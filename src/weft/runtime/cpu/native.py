@@ -31,6 +31,7 @@ from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
 from weft.runtime.cpu.shadow import memory_of, noted
 from weft.runtime.cpu.threads import main_thread
+from weft.runtime.cpu.turns import Turns
 from weft.runtime.cpu.waiting import MOST_THREADS as MOST_BLOCKS
 from weft.runtime.cpu.waiting import Blocks, stay
 from weft.runtime.driver import Launch
@@ -393,8 +394,7 @@ def run_launch(
         if function.schedule is not None and attributes is None:
             entry = _shuffled(function, launch, total)
         if function.looks:
-            most = 1 if function.kernel.granule else MOST_BLOCKS
-            entry = _waiting(running, launch, entry, min(workers, most), most, packed)
+            entry = _waiting(running, launch, entry, workers, packed)
         if function.kernel.granule:
             _run_noting(running, packed, entry, first, second)
         elif workers == 1 or function.looks:
@@ -424,19 +424,17 @@ def _workers(launch: Launch, total: int, *, small: bool) -> tuple[int, bool]:
 
 
 def _waiting(
-    running: _Running,
-    launch: LaunchBlock,
-    entry: Callable[[int, int], None],
-    workers: int,
-    most: int,
-    packed: object,
+    running: _Running, launch: LaunchBlock, entry: Callable[[int, int], None], workers: int, packed: object
 ) -> Callable[[int, int], None]:
-    """The entry, by so many threads and more where they wait, ``most`` in all."""
+    """The entry, by so many threads, and more where they wait."""
+    function = running.function
+    name, uses = function.kernel.signature.name, function.kernel.uses
+    alone = function.kernel.granule and not uses.isdisjoint({"grid_sync", "clusters"})
 
     def run(first: int, second: int) -> None:
-        function, keep = running.function, (launch, packed)
-        name = function.kernel.signature.name
-        made = running.blocks = Blocks(name, launch, lambda: entry(first, second), most, (function, keep))
+        turns = Turns(running.shadow) if running.shadow is not None and not alone else None
+        most, keep = 1 if alone else MOST_BLOCKS, (function, launch, packed)
+        made = running.blocks = Blocks(name, launch, lambda: entry(first, second), most, turns, keep)
         made.run(workers)
         if made.report is not None:
             running.tell("endless-wait", made.report)

@@ -19,10 +19,12 @@ from weft.abi.cpu_launch import LaunchBlock
 from weft.diagnostics import DeviceError, Report
 from weft.diagnostics.endless import Waiting, endless_wait
 from weft.diagnostics.rendering import render
-from weft.runtime.cpu.queue import Lane, busy_lanes
+from weft.runtime import host_event
+from weft.runtime.cpu import queue
+from weft.runtime.cpu.queue import busy_lanes
 from weft.runtime.cpu.threads import start_thread
+from weft.runtime.cpu.turns import Turns
 from weft.runtime.forks import after_fork
-from weft.runtime.host_event import HostEvent
 
 MOST_THREADS = 4096
 """Blocks of a launch that are under way at once."""
@@ -36,7 +38,8 @@ _KEPT = 16
 """Idle threads that stay."""
 _EXIT_SECONDS = 1.0
 _WAITS = frozenset(
-    each.__code__ for each in (Lane.wait, Lane.join, Lane.synchronize, HostEvent.pause, HostEvent.synchronize)
+    [(queue.__file__, name) for name in ("wait", "join", "synchronize", "_wait_for_room")]
+    + [(host_event.__file__, name) for name in ("pause", "synchronize")]
 )
 """Where threads of the program wait for work that they have queued."""
 
@@ -57,11 +60,18 @@ class Blocks:
     """The blocks of one launch, which ``work`` takes from its record until there are none."""
 
     def __init__(
-        self, kernel: str, launch: LaunchBlock, work: Callable[[], None], most: int, keep: object
+        self,
+        kernel: str,
+        launch: LaunchBlock,
+        work: Callable[[], None],
+        most: int,
+        turns: Turns | None,
+        keep: object,
     ) -> None:
         self.report: Report | None = None
         """That they wait for ever."""
         self._kernel, self._launch, self._work, self._keep = kernel, launch, work, keep
+        self._turns = turns
         self._most = self._room = min(most, MOST_THREADS)
         self._changed = threading.Condition(threading.Lock())
         self._active = self._parked = 0
@@ -98,11 +108,14 @@ class Blocks:
                     if more <= 0:
                         self._end_or_say()
             if self._over:
-                self._parked += 1
+                self._parked = self._active if self._turns else self._parked + 1
                 self._changed.notify_all()
         if self._over:
             stay()
-        self._begin(more)
+        if self._turns is not None:
+            self._turns.let_others((lambda: self._begin(1)) if more > 0 else None)
+        else:
+            self._begin(more)
 
     def leave(self) -> None:
         """Leave all threads where they are."""
@@ -116,8 +129,8 @@ class Blocks:
     def _not_begun(self) -> int:
         return max(0, self._launch.total - self._launch.next)
 
-    def _begin(self, count: int) -> None:
-        """Begin so many more threads, or as many as the system has room for."""
+    def _begin(self, count: int) -> bool:
+        """Begin so many more threads, or as many as the system has room for; whether there was any."""
         for n in range(count):
             with self._changed:
                 self._active += 1
@@ -127,9 +140,10 @@ class Blocks:
                 with self._changed:
                     self._active -= 1
                     self._room = max(1, self._active)
-                if n == 0 and self._active == 0:
+                if self._active == 0:
                     raise
-                return
+                return n > 0
+        return count > 0
 
     def _serve(self) -> None:
         try:
@@ -140,6 +154,8 @@ class Blocks:
                 self._seen.pop(threading.get_ident(), None)
                 self._is_new()
                 self._changed.notify_all()
+            if self._turns is not None:
+                self._turns.next()
 
     def _is_new(self) -> None:
         self._epoch += 1
@@ -180,7 +196,7 @@ class Blocks:
             )
         who = f"{left} block{'s have' if left > 1 else ' has'} not begun: "
         if self._most == 1:
-            who += "where races are checked blocks run one by one, in their order"
+            who += "where races are checked and blocks meet they go one by one, in their order"
         else:
             who += f"{self._room} run at once here"
         return (f"{who}; have a block wait for earlier ones alone, or meet by `grid_sync()`",)
@@ -197,12 +213,12 @@ def _nobody_writes() -> bool:
     """Whether all other threads of the program wait, and no other stream has work."""
     if len(busy_lanes()) > 1:
         return False
-    frames = sys._current_frames()
+    frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
     others = [t.ident for t in threading.enumerate() if not t.name.startswith("weft-")]
     for frame in [frames.get(ident or 0) for ident in others]:
         while frame is not None and frame.f_code.co_filename == threading.__file__:
             frame = frame.f_back
-        if frame is None or frame.f_code not in _WAITS:
+        if frame is None or (frame.f_code.co_filename, frame.f_code.co_name) not in _WAITS:
             return False
     return True
 
@@ -222,14 +238,14 @@ def _begin(work: Callable[[], None]) -> None:
 
 
 def _go_on(work: Callable[[], None]) -> None:
-    queue = SimpleQueue[Callable[[], None]]()
+    mine = SimpleQueue[Callable[[], None]]()
     while True:
         work()
         del work
         if len(_idle) >= _KEPT:
             return
-        _idle.append(queue)
-        work = queue.get()
+        _idle.append(mine)
+        work = mine.get()
 
 
 def _at_exit() -> None:
