@@ -140,6 +140,8 @@ def parted(x: Pointer[Int32]):
     else:
         named_barrier(1, 64)
         x[thread_idx.x] += 1
+    while Atomic.load(x) == 0:  # which another block writes
+        pass
 
 
 @kernel
