@@ -21,14 +21,14 @@ from weft.gpu.host import DeviceContext
 from weft.memory import AddressSpace, stack_allocation
 
 SECONDS = 60
-WAYS = "plain", "cooperative", "bounds", "races"
+WAYS = "plain", "cooperative", "bounds", "races", "shuffled"
 every_way = pytest.mark.parametrize("way", WAYS)
 
 
 def ran(way: str, function: Any, *arguments: Any, **launch: Any) -> None:
     """A launch in one of the ways, which ends soon or fails."""
     checked: Any = way if way in ("bounds", "races") else False
-    ctx = DeviceContext(api="cpu", checked=checked)
+    ctx = DeviceContext(api="cpu", checked=checked, schedule=5 if way == "shuffled" else None)
     ctx.enqueue_function(function, *arguments, **launch, cooperative=way == "cooperative")
     event, end = ctx.record_event(), time.monotonic() + SECONDS
     while not event.done:

@@ -27,7 +27,12 @@ def note_looks(module: Module) -> None:
         return
     called = module.reaching(calls_in_loops(module.functions))
     inline(module, lambda f: f.name in called and any(map(reads_anew, f.body.walk())))
+    ops = [op for f in module.functions for op in f.body.walk()]
+    pointed = {str(op.attrs["callee"]) for op in ops if op.name == "func.constant"}
+    known = {f.name for name in pointed for f in module.reached(module.function(name))}
     for f in module.functions:
+        if f.name in known:  # C calls it, who does not know which thread it is
+            continue
         loops = [op for op in f.body.walk() if op.name == "weft.while"]
         for loop in loops:
             if loop.attrs.get("waits") not in ("block", "together"):
