@@ -20,7 +20,7 @@ from weft.gpu import barrier, block_dim, block_idx, grid_dim, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.memory import AddressSpace, stack_allocation
 
-SECONDS = 60
+SECONDS = 20
 WAYS = "plain", "cooperative", "bounds", "races", "shuffled"
 every_way = pytest.mark.parametrize("way", WAYS)
 
@@ -61,6 +61,24 @@ def test_a_spin_lock(way: str) -> None:
     place, total = np.zeros(1, np.int32), np.zeros(8, np.int32)
     ran(way, locked, place, total, 10, grid_dim=50, block_dim=8)
     np.testing.assert_array_equal(total, np.full(8, 500))
+
+
+@kernel
+def unlocked_last(place: Pointer[Int32], total: Pointer[Int32]):
+    """All wait until the last block has unlocked it."""
+    if block_idx.x == grid_dim.x - 1:
+        Atomic.store(place, 0, ordering="release")
+    else:
+        lock(place)
+        total[0] += 1
+        Atomic.store(place, 0, ordering="release")
+
+
+@every_way
+def test_a_spin_lock_that_a_later_block_unlocks(way: str) -> None:
+    place, total = np.ones(1, np.int32), np.zeros(1, np.int32)
+    ran(way, unlocked_last, place, total, grid_dim=30, block_dim=1)
+    assert total[0] == 29
 
 
 @func
@@ -150,6 +168,30 @@ def hands_on(way: str, giver: int) -> None:
     flag, data, out = np.zeros(1, np.int32), np.zeros(64, np.int32), np.zeros(64, np.int32)
     ran(way, handed_on, flag, data, out, giver, grid_dim=2, block_dim=64)
     np.testing.assert_array_equal(out, np.arange(64) ** 2 + 1)
+
+
+@kernel
+def patient(flag: Pointer[Int32], out: Pointer[Int32]):
+    """A loop that is left, and one that counts."""
+    b = block_idx.x
+    if b < 2:
+        for _ in range(1 << 40):
+            if Atomic.fetch_add(flag, 0) > 0:
+                break
+    elif b == 2:
+        times = 0
+        while Atomic.load(flag) == 0:
+            times += 1
+    else:
+        Atomic.store(flag, 1, ordering="release")
+    out[b] = Int32(b) + 1
+
+
+@every_way
+def test_loops_that_are_left_or_count(way: str) -> None:
+    flag, out = np.zeros(1, np.int32), np.zeros(4, np.int32)
+    ran(way, patient, flag, out, grid_dim=4, block_dim=1)
+    np.testing.assert_array_equal(out, [1, 2, 3, 4])
 
 
 @every_way
@@ -295,6 +337,34 @@ print("ends")
     status, out, said = run(tmp_path / "program.py", "import ctypes\n" + lines)
     assert (status, out) == (0, "ends\n")
     assert said.count("warning[endless-wait]") == 1
+
+
+def test_a_block_may_work_long_while_others_wait(tmp_path: Path) -> None:
+    lines = (
+        PROGRAM.format(thread=0, blocks=3, more="").split("@kernel")[0]
+        + """
+from weft import Int
+from weft.runtime.cpu import waiting
+waiting._PATIENCE = waiting._NOTE = 0.001
+
+@kernel
+def works(flag: Pointer[Int32], rounds: Int):
+    if block_idx.x == 1:
+        x = Int32(1)
+        for n in range(rounds):
+            x = x * 5 + Int32(n)
+        Atomic.store(flag, x | 1)
+    else:
+        while Atomic.load(flag) == 0:
+            pass
+
+ctx = DeviceContext(api="cpu")
+ctx.enqueue_function(works, np.zeros(1, np.int32), 1_000_000_000, grid_dim=3, block_dim=1)
+ctx.synchronize()
+print("ends")
+"""
+    )
+    assert run(tmp_path / "program.py", lines) == (0, "ends\n", "")
 
 
 def test_a_launch_that_waits_is_interrupted(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ where the other is of another, are a data race. What is told is one on a GPU too
   program that hands over by several flags may go unnoticed, and so may a missing acquire; a missing release
   or barrier does not. In clusters, what one has acquired counts for all, and of whatever was released.
 - Two writes of the same value.
-- Where a block waits in a loop of its own and others run, all that came before it goes on is in order with all
-  that comes then.
+- Where a block waits in a loop of its own and others run, all that came before it goes on is in order with
+  all that comes then.
 - Where blocks meet within an ``if`` or a loop, others run between what a block does there and
   around it: what its own threads did before is in order with what they do behind.
 """

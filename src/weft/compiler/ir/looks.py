@@ -18,26 +18,43 @@ def may_look(module: Module, function: Function) -> bool:
     looking = module.reaching({f.name for f in reached if any(map(_may_be_look, f.body.walk()))})
     if not looking:
         return False
-    whiles = [op for f in reached for op in f.body.walk() if op.name == "weft.while"]
-    return any(_calls(op, looking) or any(looks_of(op)) for op in whiles)
+    loops = [op for f in reached for op in f.body.walk() if is_open(op)]
+    return any(_calls(op, looking) or any(looks_of(op)) for op in loops)
 
 
 def calls_in_loops(functions: Iterable[Function]) -> set[str]:
     """The functions that are called in loops that go on for as long as something holds."""
-    whiles = [op for f in functions for op in f.body.walk() if op.name == "weft.while"]
-    return {str(op.attrs["callee"]) for loop in whiles for op in _own(loop) if op.name == "func.call"}
+    loops = [op for f in functions for op in f.body.walk() if is_open(op)]
+    return {str(op.attrs["callee"]) for loop in loops for op in _own(loop) if op.name == "func.call"}
+
+
+def is_open(op: Op) -> bool:
+    """Whether it is a loop of which nobody knows before how many rounds it has: a ``for`` may be left."""
+    return op.name == "weft.while" or (op.name == "weft.for" and any(map(_leaves, op.regions[0].walk())))
+
+
+def _leaves(op: Op) -> bool:
+    return op.name in ("weft.break", "weft.return")
 
 
 def looks_of(loop: Op) -> Iterator[Op]:
-    """What in a ``weft.while`` looks at memory, and finds the same until another thread has written."""
-    inner = [*_own(loop)]
-    within = {v for op in inner for v in op.results}
-    return (op for op in inner if _may_be_look(op) and within.isdisjoint(op.operands[1:]))
+    """What in an open loop looks at memory, and finds the same until another thread has written."""
+    inner = [op for region in loop.regions for op in region.walk()]
+    given = {op.operands[0] for op in inner if op.name == "weft.set"}
+    changing = {v for region in loop.regions for v in region.args}
+    for op in inner:
+        known = op.spec.pure or (op.name == "weft.get" and op.operands[0] not in given)
+        if not known or not changing.isdisjoint(op.operands):
+            changing.update(op.results)
+        changing.update(v for region in op.regions for v in region.args)
+    return (op for op in _own(loop) if _may_be_look(op) and changing.isdisjoint(op.operands[1:]))
 
 
 def is_vain(loop: Op) -> bool:
     """Whether a round in which the loop's variables stay as they are has changed nothing at all."""
-    return all(_changes_nothing(op) for region in loop.regions for op in region.walk())
+    return loop.name == "weft.while" and all(
+        _changes_nothing(op) for region in loop.regions for op in region.walk()
+    )
 
 
 def _changes_nothing(op: Op) -> bool:
@@ -75,5 +92,5 @@ def _own(loop: Op) -> Iterator[Op]:
     while pending:
         for op in pending.pop().ops:
             yield op
-            if op.name != "weft.while":
+            if not is_open(op):
                 pending += op.regions

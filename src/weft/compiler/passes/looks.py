@@ -10,7 +10,7 @@ from weft.abi.cpu_launch import TOLD
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Module, Op, Region, Value
 from weft.compiler.ir.effects import reads_anew
-from weft.compiler.ir.looks import calls_in_loops, is_vain, looks_of, may_look
+from weft.compiler.ir.looks import calls_in_loops, is_open, is_vain, looks_of, may_look
 from weft.compiler.ir.types import I8, I16, I32, I64, SLOT, PointerType, Type
 from weft.compiler.passes.inline_barriers import inline
 from weft.compiler.passes.waits import place_text
@@ -33,8 +33,7 @@ def note_looks(module: Module) -> None:
     for f in module.functions:
         if f.name in known:  # C calls it, who does not know which thread it is
             continue
-        loops = [op for op in f.body.walk() if op.name == "weft.while"]
-        for loop in loops:
+        for loop in [*filter(is_open, f.body.walk())]:
             if loop.attrs.get("waits") not in ("block", "together"):
                 _Loop(f, loop).rewrite()
 
