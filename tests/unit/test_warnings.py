@@ -394,6 +394,107 @@ def test_float64_that_is_wished() -> None:
         assert codes_of(fn) == []
 
 
+# -- indices that are made by dividing ------------------------------------------------------------------
+
+
+@kernel
+def divided(x: Pointer[Float32], y: Pointer[Float32], n: Int, m: Int32, size: Int):
+    total = Float32(0.0)
+    for k in range(size):
+        total += x[(k + 1) % n] + x[k // n]
+        j = Int32(k)
+        j //= m
+        total += x[j + 1]
+    at = Int(0)
+    while at < size:
+        row = at // n
+        y[row] = total
+        at += 1
+
+
+@kernel
+def split(x: Pointer[Float32], n: Int, m: Int):
+    i = global_idx.x
+    row, column = i // n, i % n
+    if column < m:
+        x[row * m + column] = 1.0
+    x[i // m + n] = x[i % m]
+
+
+@func
+def gathered(x: Pointer[Float32], n: UInt64) -> Float32:
+    total = Float32(0.0)
+    for k in range(n):
+        total += x[k * 7 % n]
+    return total
+
+
+@kernel
+def divided_by_function(x: Pointer[Float32], n: Int):
+    x[0] = gathered(x, UInt64(n))
+
+
+def test_indices_that_are_made_by_dividing() -> None:
+    for target in ("native", "sm_90"):
+        assert codes_of(divided, target) == ["index-division"] * 3
+        assert codes_of(split, target) == ["index-division"] * 2
+        assert codes_of(split, target, over=1) == ["index-division"] * 2
+        assert codes_of(divided_by_function, target) == ["index-division"]
+
+
+@kernel
+def right_divisions(
+    x: Pointer[Float32], y: Pointer[Float32], n: Int, m: UInt32, few: Comptime[int], wide: Int
+):
+    i = global_idx.x
+    x[i % n] = x[(i + 1) // wide]  # once a thread
+    row = i // n
+    for k in range(n):
+        x[k % few] = x[k // 12] + x[k % 8] + x[row + i % wide]
+        x[UInt32(k) % m] = Float32(k % n) + x[UInt32(k) // m]
+        x[k >> n] = 1.0 / Float32(k // n)
+        if k % n == 0:
+            y[k] = x[k]
+        j = k + 1
+        y[j - n if j >= n else j] = x[j]
+        q = k // n  # weft: ignore[index-division]
+        y[q] = 1.0
+    for d in range(-1, 2):
+        y[i] += x[(i + d) % n]
+
+
+@kernel
+def divided_once(x: Pointer[Float32], n: Int, m: Int):
+    i = global_idx.x
+    q = i // n
+    x[q] = x[i - q * n]
+    x[i // m] = Float32(i % m)
+
+
+@kernel
+def split_for_much_work(x: Pointer[Float32], n: Int, m: Int):
+    i = global_idx.x
+    row, column = i // n, i % n
+    for k in range(m):
+        x[row * n + column] += Float32(k)
+
+
+def test_divisions_that_do_not_weigh() -> None:
+    for target in ("native", "sm_90"):
+        assert codes_of(right_divisions, target, few=3) == []
+        assert codes_of(divided_once, target) == codes_of(split_for_much_work, target) == []
+
+
+@kernel
+def by_library(x: Pointer[Float32], n: Int, m: Int):
+    for k in range(m):
+        x[weft.math.ceildiv(k, n)] = x[weft.math.ceildiv(n, k + 1)]
+
+
+def test_divisions_of_the_library_are_its_own() -> None:
+    assert codes_of(by_library) == codes_of(by_library, "native") == []
+
+
 # -- how they are given -------------------------------------------------------------------------------
 
 

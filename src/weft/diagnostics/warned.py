@@ -15,7 +15,7 @@ from weft.diagnostics.diagnostic import Diagnostic
 from weft.diagnostics.errors import CompileError, CompileWarning, PerformanceWarning
 from weft.diagnostics.rendering import render
 
-_SLOW = frozenset({"bank-conflicts", "float-widening", "uncoalesced"})
+_SLOW = frozenset({"bank-conflicts", "float-widening", "index-division", "uncoalesced"})
 """Codes of what is right, and slow."""
 _IGNORED = re.compile(r"#\s*weft:\s*ignore\[([\w\s,-]+)\]")
 _told: dict[str | tuple[str, type[Warning], int], int] = {}

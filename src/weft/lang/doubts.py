@@ -114,6 +114,18 @@ def doubt_operand(op: str, dtype: DType, right: int) -> None:
         _doubt_shift(op, dtype, right)
 
 
+def doubt_division(dtype: DType, result: Value, divisor: Value) -> None:
+    """Note a division by a number of run time that is slow: a warning it is if an index is made of it."""
+    if not dtype.is_signed and dtype.bits <= 32:
+        return
+    known = divisor.owner
+    if isinstance(known, Op) and known.name == "arith.constant":
+        return
+    place = written()
+    if place is not None:
+        current().elaborator.doubt(Diagnostic("index-division", "", (Label(place),)), result)
+
+
 def _doubt_shift(op: str, dtype: DType, count: int) -> None:
     from weft.lang.number import type_name
 

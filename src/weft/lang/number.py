@@ -263,11 +263,7 @@ class Number(Conversions, AsPython):
         d = cls.dtype
         if d.is_float:
             if op in "&|^<<>>":
-                refuse(
-                    "operator",
-                    f"`{op}` takes integers, not {a_(cls.__name__)}",
-                    hint=_OF_FLOATS[op],
-                )
+                refuse("operator", f"`{op}` takes integers, not {a_(cls.__name__)}", hint=_OF_FLOATS[op])
         elif op == "/":
             several = (LEFT if isinstance(a, Number) else RIGHT) if cls.lanes > 1 else ""
             refuse_quotient(cls.__name__, several)
@@ -285,6 +281,10 @@ class Number(Conversions, AsPython):
         b = current()
         left, right = to_type(a, cls, b), to_type(c, cls, b)
         result = arith.BINARY[op](b, d, left, right)
+        if op in ("//", "%") and d.is_integer and cls.lanes == 1:
+            from weft.lang.doubts import doubt_division
+
+            doubt_division(d, result, right)
         b.computed(op, d, d, left, right, result)
         return cls.of(result, mark)
 

@@ -44,6 +44,7 @@ from weft.compiler.frontend.tree import (
     var,
     walk,
 )
+from weft.compiler.frontend.unread import note_unread
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.scopes import INNER, compiled, expression_in, no_type_parameters
 from weft.diagnostics import CompileError, Location
@@ -437,6 +438,7 @@ def _staged(
     problems = check_syntax(nodes, fn, kernel)
     if problems:
         raise CompileError(problems)
+    note_unread(fn, tree, nodes)
     if desugar(tree.body, nodes):
         nodes = walk(tree)
     note_named(nodes)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from weft.compiler.frontend.draft import Draft, reached
+from weft.compiler.frontend.unread import unread
 from weft.compiler.ir.core import Function
 from weft.compiler.lint.accesses import Walk
 from weft.compiler.lint.barriers import check_barriers
 from weft.compiler.lint.conflicts import conflicts
 from weft.compiler.lint.countdowns import countdowns
+from weft.compiler.lint.divided import divided
 from weft.compiler.lint.races import races
 from weft.compiler.lint.uncoalesced import uncoalesced
 from weft.diagnostics import Diagnostic, is_internal
@@ -26,9 +28,12 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
     """
     found: list[Diagnostic] = []
     drafts = reached(kernels)
+    for definition in dict.fromkeys(draft.definition for draft in drafts):
+        found += unread(definition)
     for draft in drafts:
         found += [doubt.diagnostic for doubt in draft.doubts if doubt.value is None]
         found += countdowns(draft)
+        found += divided(draft)
         function = draft.function
         if is_internal(function.file) or not (function.kernel or function.element):
             continue
