@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from weft import CompileError, Float16, Float32, Int, Int32, Kernel, Pointer, func, kernel, struct
+from weft import CompileError, Float16, Float32, Float64, Int, Int32, Kernel, Pointer, func, kernel, struct
 from weft.atomic import Atomic
 from weft.compile import compile_info
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
@@ -30,6 +30,14 @@ def found(fn: Kernel[...], target: str = "sm_90", **types: Any) -> list[tuple[st
 
 
 # -- memory that neighbouring threads read far apart ---------------------------------------------------
+
+
+@struct
+class Wide:
+    at: Float64
+    speed: Float64
+    force: Float64
+    mass: Float64
 
 
 @kernel
@@ -198,6 +206,58 @@ def test_what_lies_side_by_side_or_is_not_known() -> None:
     assert found(any_channels) == found(strided) == found(records) == found(gathered) == []
     assert found(of_one_thread, x=WIDE) == found(by_lanes, x=WIDE) == []
     assert found(transposed, x=WIDE, out=WIDE) == []
+
+
+@kernel
+def one_of_many(x: Pointer[Float32], y: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        x[i * 32] = 1.0
+        x[(i + 1) * 32] += 2.0
+    for j in range(i, n, block_dim.x * grid_dim.x):
+        y[8 * j + 3] = 1.0
+
+
+def test_one_element_of_many() -> None:
+    assert found(one_of_many) == [("uncoalesced", line) for line in (3, 4, 6)]
+    assert found(one_of_many, "native") == []
+
+
+@kernel
+def neighbours_too(
+    a: Pointer[Float32], b: Pointer[Float32], c: Pointer[Float32], d: Pointer[Float32], e: Pointer[Float32]
+):
+    i = global_idx.x
+    a[32 * i] = a[32 * i + 1]
+    b[32 * i + block_idx.y] = 1.0
+    first, rest = c + 8 * i, c + 1
+    first[0] = rest[8 * i]
+    d[8 * i] = 1.0
+    if thread_idx.x == 0:
+        d[1] = 2.0
+    Atomic.fetch_add(e + 1, e[8 * i])
+
+
+@kernel
+def of_data(x: LayoutTensor[Float32], rows: LayoutTensor[Float32], w: Pointer[Wide], y: Pointer[Float64]):
+    i = global_idx.x
+    x[i] = rows[i, 0]
+    w[i].mass = 1.0
+    y[4 * i] = y[4 * i] + rows[i, i]
+
+
+@kernel
+def wide_or_near(x: Pointer[Float32], y: Pointer[Float32], z: Pointer[Float32], n: Int):
+    i = global_idx.x
+    x[4 * i] = 1.0
+    y.store(32 * i, Float32.simd(1.0, 2.0, 3.0, 4.0))
+    z[n * i] = 1.0
+
+
+def test_what_lies_between_is_wanted_or_the_data_is_so() -> None:
+    column = Layout((64,), (32,))
+    assert found(neighbours_too) == found(wide_or_near) == []
+    assert found(of_data, x=column, rows=WIDE) == [("uncoalesced", 4)] * 2  # y alone
 
 
 # -- races ----------------------------------------------------------------------------------------------

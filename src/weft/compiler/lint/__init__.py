@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import get_args, get_origin
 
 from weft.compiler.frontend.draft import Draft, reached
 from weft.compiler.frontend.unread import unread
@@ -15,6 +16,9 @@ from weft.compiler.lint.divided import divided
 from weft.compiler.lint.races import races
 from weft.compiler.lint.uncoalesced import uncoalesced
 from weft.diagnostics import Diagnostic, is_internal
+from weft.lang.number import Number
+from weft.lang.pointer import Pointer
+from weft.lang.signature import parameters
 from weft.targets import Target
 
 __all__ = ["doubts"]
@@ -39,7 +43,7 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
             continue
         if draft.uses_thread or function.element:
             functions = {other.function.name: other.function for other in drafts}
-            found += _of_threads(function, functions, target)
+            found += _of_threads(draft, functions, target)
             if target.threads != "loops":
                 check_barriers(function, functions)
         if any(doubt.diagnostic.code == "float-widening" for doubt in draft.doubts):
@@ -49,12 +53,20 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def _of_threads(function: Function, functions: Mapping[str, Function], target: Target) -> list[Diagnostic]:
+def _of_threads(draft: Draft, functions: Mapping[str, Function], target: Target) -> list[Diagnostic]:
     """What threads do together."""
+    function = draft.function
     walk = Walk(function, functions)
     accesses = walk.accesses()
     found = list(races(function, walk, accesses))
     if target.threads != "loops":
-        found += uncoalesced(function, accesses)
+        pointers = {p.name for p in parameters(draft.definition) if _is_of_numbers(p.annotation)}
+        found += uncoalesced(function, walk, accesses, pointers)
         found += conflicts(accesses)
     return found
+
+
+def _is_of_numbers(annotation: object) -> bool:
+    """Whether it says ``Pointer[Float32]`` or the like."""
+    kind: object = next(iter(get_args(annotation)), None)
+    return get_origin(annotation) is Pointer and isinstance(kind, type) and issubclass(kind, Number)
