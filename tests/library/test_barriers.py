@@ -440,7 +440,7 @@ def play(x: LayoutTensor[Int32], out: LayoutTensor[Int32], rounds: Int, stop: In
         else:
             for j in range(2):
                 barrier()
-                last = part[(t + j) % n]
+                last = part[(t + j) % n]  # weft: ignore[index-division]
                 barrier()
                 part[t] = last - total if t < stop else last
                 barrier()

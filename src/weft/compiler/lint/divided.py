@@ -148,7 +148,7 @@ def _both(place: Location) -> Diagnostic:
     return _at(
         place,
         "an index is made of a quotient and a remainder of the same two numbers of run time",
-        "dividing twice may take longer than the memory that a thread reads and writes",
+        "each division takes tens of instructions, more than the rest of a short kernel",
         [
             "launch over two dimensions: global_idx.y and global_idx.x are what the two are",
             f"divide once: q = {LEFT} // {RIGHT}, and {LEFT} - q * {RIGHT} is the remainder",
