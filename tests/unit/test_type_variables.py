@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pytest
 
-from weft import Float32, Float64, Floating, Int32, LaunchError, Pointer, func, kernel
+from weft import Float32, Float64, Floating, Int32, LaunchError, Pointer, WeftError, func, kernel
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
 
@@ -74,3 +74,17 @@ def test_constraints_and_bounds_as_texts() -> None:
         more(Int32(1))
     with pytest.raises(LaunchError, match="`Bounded` of less is a Floating, not Int32"):
         less(Int32(1))  # pyright: ignore[reportArgumentType]
+
+
+Written = TypeVar("Written", "Float32", "Float64")
+
+
+@func
+def twice_of_written(x: Written) -> Written:
+    return x + x
+
+
+def test_constraints_may_be_texts() -> None:
+    assert (twice_of_written(Float64(2.5)), twice_of_written(Float32(3.0))) == (5.0, 6.0)
+    with pytest.raises(WeftError, match="one of Float32, Float64, not Int32"):
+        cast("Any", twice_of_written)(Int32(1))
