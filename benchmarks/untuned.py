@@ -292,7 +292,7 @@ def _scans_and_sorts(side: int, size: int) -> Iterator[Case]:
     def cumsum(a: Arrays, shape: tuple[int, int], dtype: str) -> Call:
         return partial(kernels.cumsum, a(*shape, dtype=dtype), out=a.like(*shape, dtype=dtype))
 
-    scans = {"scans._THREADS": (256, 512), "scans._EACH": (64, 128), "scans._RESIDENT": (192, 512, 1024)}
+    scans = {"scans._THREADS": (256, 512), "scans._EACH": (64, 128), "scans._RESIDENT": (640, 1280)}
     for rows, shapes in ((1, "one row"), (side, "rows of the side"), (size // 1000 or 1, "rows of 1000")):
         for dtype in ("float32", "int64") if rows != side else ("float32",):
             shape = rows, size // rows

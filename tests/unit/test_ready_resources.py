@@ -22,8 +22,6 @@ Make = Callable[..., Any]
 SPILLS: dict[str, int] = {
     "layer_norm, weight and bias": 16,
     "rms_norm": 16,
-    "cumsum of short rows": 1024,
-    "sort_by_key": 512,
     "gemv_int4, zeros": 256,
 }
 """Bytes that are known to be spilled at most; others spill none."""

@@ -393,6 +393,8 @@ def sort_rows(
     passes, threads, each = dtype.itemsize, _THREADS, _EACH // (widest // 4 or 1)
     if n <= 4 * DIGITS:
         threads, each = DIGITS, 4
+    elif n <= DIGITS * each:
+        threads = DIGITS
     tile = _CPU_TILE if loops else threads * each
     tiles = -(-n // tile)
     size = _HEADER + rows * passes * (1 + tiles) * DIGITS
@@ -407,7 +409,8 @@ def sort_rows(
     options: dict[str, Any] = {"each": tile}
     launched: dict[str, Any] = {}
     if not loops:
-        spread, options = spread_digits, {"threads": threads, "each": each, "resident": _RESIDENT // threads}
+        resident = _RESIDENT if values is None else _RESIDENT // 2
+        spread, options = spread_digits, {"threads": threads, "each": each, "resident": resident // threads}
         launched = {"shared_mem_bytes": shared_bytes(dtype, value_dtype or dtype, threads, each)}
     source, taken = keys[0], None if values is None else values[0]
     for number in range(passes):

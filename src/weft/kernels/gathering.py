@@ -25,7 +25,7 @@ from weft.lang.generic import written
 from weft.math import min as least
 
 A = TypeVar("A")
-THREADS, TAKING, EACH = 256, 128, 4
+THREADS, TAKING, EACH = 256, 64, 8
 """A block's threads, and of those that take; vectors of a thread that are on their way together."""
 FREE = -1
 """The number of what nobody writes."""

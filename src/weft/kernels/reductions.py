@@ -34,8 +34,10 @@ class Sum:
     """What ``rows`` asks of an operation."""
 
     state: Any = None
-    each = 4
-    """How many vectors of a thread are on their way together."""
+    each, short = 4, 4
+    """How many vectors of a thread are on their way together, and of a thread whose warp has whole rows."""
+    threads = 512
+    """The most that a row has where there are many rows."""
 
     @classmethod
     def empty(cls, kind: Any, lanes: int) -> Any:
@@ -160,7 +162,7 @@ class ArgMax(Max):
     """The place of the first of the greatest elements, or of the first nan."""
 
     state = Found
-    each = 2
+    each, short, threads = 2, 8, 256  # since merging takes long
 
     @classmethod
     def empty(cls, kind: Any, lanes: int) -> Any:

@@ -32,7 +32,7 @@ from weft.lang.generic import written
 THREADS, WARPS, HELD = 512, 128, 128
 """A block's threads at most; those of a block of rows that have less than it; bytes that a thread holds."""
 SUMMING, EACH, BESIDE = 512, 4, 8
-"""A reduction's threads at most; vectors that are on their way together along long rows, and across them."""
+"""A reduction's threads for a long row at most; vectors that are on their way together along long rows, and across them."""
 AHEAD = 8
 """Rows of 4-byte elements are asked for early by so many times fewer than there are blocks at once, and more
 of shorter ones: on an H200 softmax of 16384² Float32 goes from 4126 to 4218 GB/s with 6 to 32, with 2 to
@@ -200,17 +200,20 @@ def reduce(
 
 def _along(op: Operands, operation: Any, rows: Rows) -> Plan:
     """A reduction of rows of neighbours."""
-    units = -(-rows.n // rows.width)
+    units, each = -(-rows.n // rows.width), operation.each
     threads = lanes = 1
     if not op.threads_are_loops:
-        threads, lanes = WARPS, 1 << min(5, (-(-units // operation.each) - 1).bit_length())
-        if units > 2 * operation.each * 32:
-            threads = lanes = min(SUMMING, -(-units // (32 * operation.each)) * 32)
+        threads, lanes = WARPS, 1 << min(5, (-(-units // operation.short) - 1).bit_length())
+        if units > 2 * each * 32:
+            many = rows.number >= 4 * op.context.info.multiprocessors
+            threads = lanes = min(operation.threads if many else SUMMING, -(-units // (32 * each)) * 32)
+        else:
+            each = operation.short
     chunks = 1
     if lanes == threads:
-        chunks = _chunks(op, rows.number, rows.n, 4 * threads * operation.each * rows.width)
+        chunks = _chunks(op, rows.number, rows.n, 4 * threads * each * rows.width)
     grid = -(-rows.number * chunks * lanes // threads)
-    known = {"threads": threads, "lanes": lanes, "each": operation.each, "width": rows.width}
+    known = {"threads": threads, "lanes": lanes, "each": each, "width": rows.width}
     return Plan(row_reductions.reduced, grid, threads, chunks, known)
 
 

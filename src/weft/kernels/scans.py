@@ -27,7 +27,7 @@ from weft.math import min as least
 
 A = TypeVar("A")
 Word = Literal["add", "mul", "min", "max"]
-_THREADS, _RESIDENT, _EACH = 512, 512, 128
+_THREADS, _RESIDENT, _EACH = 512, 640, 128
 """Threads of a block that scan, and of all blocks of a multiprocessor; bytes that each has of a tile."""
 _SHORT = 64
 """Elements of rows up to which a thread has one."""
@@ -316,7 +316,7 @@ def _launch(
                 for o, own in zip(ends, steps, strict=True)
             ]
         )
-        resident = _RESIDENT // threads
+        resident = _RESIDENT // (threads + HELPERS * warp.WARP_SIZE)
         more = {"threads": threads, "lanes": lanes, "vectors": vectors, "resident": resident, "wide": wide}
         posted, found = posts_of(tiles), cast("Any", scan_tiles)
         grid = min(number * tiles, op.context.info.multiprocessors * resident)

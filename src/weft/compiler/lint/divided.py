@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from weft.compiler.frontend.draft import Draft
 from weft.compiler.ir.core import Op, Region, Value
+from weft.compiler.ir.effects import is_pure
 from weft.compiler.ir.types import IntType
 from weft.diagnostics import LEFT, RIGHT, Diagnostic, Location
 
@@ -83,7 +84,7 @@ class _Code:
                 continue
             if op.name == "weft.get":
                 pending += [given.operands[1] for given in self._given.get(op.operands[0], ())]
-            elif op.spec.pure:
+            elif is_pure(op):
                 pending += op.operands
         return [value for value in noted if value in seen]
 
@@ -113,7 +114,7 @@ class _Code:
             return any(loop in self.loops[given] for given in self._given.get(op.operands[0], ()))
         if loop not in self.loops[op]:
             return False
-        return not op.spec.pure or any(self.turns(operand, loop) for operand in op.operands)
+        return not is_pure(op) or any(self.turns(operand, loop) for operand in op.operands)
 
 
 def _is_short(loop: Op) -> bool:
