@@ -35,7 +35,7 @@ from weft import (
 )
 from weft.atomic import Atomic
 from weft.compile import compile_info
-from weft.gpu import block_idx, global_idx, grid_dim
+from weft.gpu import global_idx, lane_id
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
 from weft.memory import stack_allocation
@@ -458,7 +458,7 @@ def right_divisions(
         j = k + 1
         y[j - n if j >= n else j] = x[j]
         q = k // n  # weft: ignore[index-division]
-        y[q] = x[(block_idx.x + 1) % grid_dim.x]  # the same in each round
+        y[q] = x[(lane_id() + 1) % wide]  # the same in each round
     for d in range(-1, 2):
         y[i] += x[(i + d) % n]
 
