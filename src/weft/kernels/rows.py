@@ -32,7 +32,7 @@ from weft.lang.generic import written
 THREADS, WARPS, HELD = 512, 128, 128
 """A block's threads at most; those of a block of rows that have less than it; bytes that a thread holds."""
 SUMMING, EACH, BESIDE = 512, 4, 8
-"""A reduction's threads for one of few long rows at most; vectors on their way together along rows, and across."""
+"""A reduction's threads for one of few long rows at most; vectors on their way together, along and across."""
 AHEAD = 8
 """Rows of 4-byte elements are asked for early by so many times fewer than there are blocks at once, and more
 of shorter ones: on an H200 softmax of 16384² Float32 goes from 4126 to 4218 GB/s with 6 to 32, with 2 to
