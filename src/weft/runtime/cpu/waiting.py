@@ -189,6 +189,8 @@ class Blocks:
 
     def _cures(self) -> tuple[str, ...]:
         left = self._not_begun()
+        if not left and max(self._launch.block) == 1:
+            return ()
         if not left:
             return (
                 "threads of a block go one after the other on a CPU: where one waits for a later one, have it"
