@@ -230,6 +230,53 @@ def test_a_race_between_blocks_that_wait() -> None:
 
 
 @kernel
+def to_and_fro(flags: Pointer[Int32], x: Pointer[Int32], out: Pointer[Int32]):
+    """Block 0 waits for block 1, meets, and hands over what block 1 waits for."""
+    if block_idx.x == 0:
+        if thread_idx.x == 0:
+            while Atomic.load(flags, ordering="acquire") == 0:
+                pass
+        barrier()
+        if thread_idx.x == 1:
+            x[0] = 7
+            Atomic.store(flags + 1, 1, ordering="release")
+    elif thread_idx.x == 0:
+        Atomic.store(flags, 1, ordering="release")
+        while Atomic.load(flags + 1, ordering="acquire") == 0:
+            pass
+        out[0] = x[0]
+
+
+@every_way
+def test_blocks_hand_over_to_and_fro(way: str) -> None:
+    flags, x, out = np.zeros(2, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32)
+    ran(way, to_and_fro, flags, x, out, grid_dim=2, block_dim=2)
+    assert out[0] == 7
+
+
+@kernel
+def own_memory(flag: Pointer[Int32], out: Pointer[Int32]):
+    """Shared memory of two blocks is no memory of both."""
+    held = stack_allocation(Int32, 1, address_space=AddressSpace.SHARED)
+    if block_idx.x == 0:
+        if thread_idx.x == 0:
+            held[0] = 5
+            while Atomic.load(flag, ordering="acquire") == 0:
+                pass
+            out[0] = held[0]
+    elif thread_idx.x == 1:
+        Atomic.store(flag, 1, ordering="release")
+        held[0] = 6
+
+
+@every_way
+def test_shared_memory_of_a_block_that_waits_is_its_own(way: str) -> None:
+    flag, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    ran(way, own_memory, flag, out, grid_dim=2, block_dim=2)
+    assert out[0] == 5
+
+
+@kernel
 def blocks_share(count: Pointer[Int32], out: Pointer[Int32], rounds: Int):
     """Shared memory and threads' own numbers last while others run."""
     held = stack_allocation(Int32, 32, address_space=AddressSpace.SHARED)
