@@ -261,3 +261,4 @@ def _at_exit() -> None:
 
 atexit.register(_at_exit)  # before there are streams, so that it comes after these have ended
 after_fork(_idle.clear)
+after_fork(_under_way.clear)
