@@ -390,7 +390,7 @@ def test_threads_that_return(cpu: DeviceContext) -> None:
 
 @kernel
 def all_return(x: Pointer[Int32]):
-    n = 0
+    n = 0  # weft: ignore[unused-variable]
     while True:
         grid_sync()
         n += 1
