@@ -27,6 +27,7 @@ BENCHMARKS = {
     "kernels": "kernels_table",
     "calls": "calls",
     "tiles": "tiles",
+    "odd": "odd_shapes",
     "untuned": "untuned",
     "devices": "devices",
 }
