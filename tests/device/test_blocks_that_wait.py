@@ -179,7 +179,7 @@ def patient(flag: Pointer[Int32], out: Pointer[Int32]):
             if Atomic.fetch_add(flag, 0) > 0:
                 break
     elif b == 2:
-        times = 0
+        times = 0  # weft: ignore[unused-variable]
         while Atomic.load(flag) == 0:
             times += 1
     else:

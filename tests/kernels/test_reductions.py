@@ -72,7 +72,7 @@ def test_types_of_results_are_numpys(device: DeviceContext) -> None:
             np.testing.assert_array_equal(result, theirs(x, axis=0))
 
 
-@pytest.mark.parametrize("shape", [(70, 33), (3, 9000), (9000, 3), (1, 100_003)])
+@pytest.mark.parametrize("shape", [(70, 33), (3, 9000), (1, 100_003)])
 def test_bools_are_numbers_and_truths(device: DeviceContext, shape: tuple[int, int]) -> None:
     generator = np.random.default_rng(4)
     for part in (0.5, 1e-3, 1.0, 0.0):

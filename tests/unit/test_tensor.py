@@ -299,10 +299,16 @@ def test_bits_of_bfloat16_are_not_compared_with_numbers():
     assert np.asarray(tensor, np.float32).tolist() == [1.0, 1.0]
 
 
+COMPUTES: list[Any] = [
+    *(getattr(operator, name) for name in ("add", "truediv", "matmul")),
+    *(np.maximum, np.dot, np.allclose),
+]
+
+
 def test_numpy_computes_with_what_the_host_holds():
     array, elements = np.array([4, 5, 6], np.float32), np.array([1, 2, 3], np.float32)
     for held in _held_by_the_host()[:2]:
-        for compute in (operator.add, operator.truediv, operator.matmul, np.maximum, np.dot, np.allclose):
+        for compute in COMPUTES:
             assert np.all(compute(held, array) == compute(elements, array))
             assert np.all(compute(array, held) == compute(array, elements))
         assert np.stack([held, array]).tolist() == [[1, 2, 3], [4, 5, 6]]

@@ -266,10 +266,11 @@ def test_a_generic_struct_s_type() -> None:
 
 
 def test_names_of_type(device: DeviceContext) -> None:
-    row: Any = alias("Row", Held[Float32])
+    kind: Any = Held[Float32]
+    row: Any = alias("Row", kind)
     for made in (device.enqueue_create_buffer, device.enqueue_create_host_buffer):
         assert made(FLOAT, 3).dtype == Float32
-        assert made(row, 3).dtype is as_dtype(Held[Float32])
+        assert made(row, 3).dtype is as_dtype(kind)
         assert made(alias("Four", SIMD[FLOAT, 4]), 3).dtype.itemsize == 16
     items: Any = alias("Items", InlineArray[FLOAT, 3])
     assert items.__value__ is InlineArray[Float32, 3]

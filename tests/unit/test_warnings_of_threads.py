@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -384,7 +383,7 @@ def all_wait(x: Pointer[Float32], n: Int):
     x[thread_idx.x] = 1.0
 
 
-RIGHT: list[Callable[..., None]] = [
+RIGHT: list[Kernel[...]] = [
     atomic_sum,
     first_thread,
     in_turn,

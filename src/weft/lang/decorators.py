@@ -24,7 +24,7 @@ from weft.diagnostics.problems import Problems
 from weft.diagnostics.spelt import Spelt
 from weft.lang.above import above
 from weft.lang.elaboration import maybe_current
-from weft.lang.launchable import AtLaunch, Defaulted, Ts
+from weft.lang.launchable import AtLaunch
 from weft.lang.told_apart import same, told_apart
 
 __all__ = ["Func", "Kernel", "func", "kernel"]
@@ -154,12 +154,6 @@ class Kernel(Compiled, Generic[P]):
     def __get__(self, instance: object, owner: Any = None) -> Kernel[P]:
         return self  # with it, help() shows what the function says
 
-    @overload
-    def __getitem__(self: Defaulted[P, *Ts], item: Any) -> Kernel[P]: ...
-
-    @overload
-    def __getitem__(self, item: Any) -> Kernel[...]: ...
-
     def __getitem__(self, item: Any) -> Kernel[...]:
         """The kernel with type variables and compile-time parameters given, in their order."""
         values = self._bracketed(item)
@@ -174,12 +168,6 @@ class Kernel(Compiled, Generic[P]):
                 f"with compile-time parameters by name there or in {name}.bind(...)",
             )
         return self.bind(**values)
-
-    @overload
-    def bind(self: Defaulted[P, *Ts], **values: Any) -> Kernel[P]: ...
-
-    @overload
-    def bind(self, **values: Any) -> Kernel[...]: ...
 
     def bind(self, **values: Any) -> Kernel[...]:
         """The kernel with compile-time parameters given, as in ``downsample.bind(factor=2)``.

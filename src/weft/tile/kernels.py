@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Never, ParamSpec, overload
+from typing import Any, Never, ParamSpec
 
 from weft.diagnostics import LaunchError, refuse
 from weft.lang.decorators import Kernel, defined
-from weft.lang.launchable import Defaulted, Ts
 
 __all__ = ["TileKernel", "tile_kernel"]
 
@@ -29,12 +28,6 @@ class TileKernel(Kernel[P]):
     def __reduce__(self) -> tuple[Any, ...]:
         made = super().__reduce__()
         return made if made[0] is not type(self) else (TileKernel, (self.plain, self.threads))
-
-    @overload
-    def bind(self: Defaulted[P, *Ts], **values: Any) -> Kernel[P]: ...
-
-    @overload
-    def bind(self, **values: Any) -> Kernel[...]: ...
 
     def bind(self, **values: Any) -> Kernel[...]:
         """The kernel with compile-time parameters given."""

@@ -6,13 +6,12 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, cast
 
 from weft.compiler.source.pickled import by_name, find, sent
 from weft.config import settings
 from weft.diagnostics import LaunchError, WeftError, caller_location, note_slow
 from weft.lang.decorators import Kernel
-from weft.lang.launchable import Defaulted, Ts
 from weft.lang.signature import parameters
 from weft.tuning import sessions
 from weft.tuning.candidates import Call, Candidate, prepare
@@ -30,7 +29,7 @@ P = ParamSpec("P")
 _LAUNCH = (*OPTIONS, "over", "stream")
 
 
-class Autotuner(Kernel[P]):
+class Autotuner(Kernel[...], Generic[P]):
     """A kernel that is launched by the fastest of several configurations; ``autotune`` makes it."""
 
     tuned = True
@@ -49,12 +48,6 @@ class Autotuner(Kernel[P]):
     def configs(self) -> list[Config]:
         """All configurations."""
         return list(self.rules.space)
-
-    @overload
-    def bind(self: Defaulted[P, *Ts], **values: Any) -> Kernel[P]: ...
-
-    @overload
-    def bind(self, **values: Any) -> Kernel[...]: ...
 
     def bind(self, **values: Any) -> Kernel[...]:
         """The kernel with compile-time parameters given; with tuned ones among them it is tuned no more."""

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ParamSpec, Protocol, overload
+from typing import Any, ParamSpec
 
 from weft.lang.decorators import Kernel
-from weft.lang.launchable import Defaulted, Ts
 from weft.tuning.autotuner import Autotuner
 from weft.tuning.config import Config, refuse
 from weft.tuning.rules import Rules
 
 P = ParamSpec("P")
-
-
-class _TunesKernel(Protocol):
-    """What ``autotune(...)`` gives: launches are checked where tuned parameters have a default."""
-
-    @overload
-    def __call__(self, kernel: Defaulted[P, *Ts], /) -> Autotuner[P]: ...
-
-    @overload
-    def __call__(self, kernel: Kernel[P], /) -> Autotuner[...]: ...
 
 
 def autotune(
@@ -37,7 +26,7 @@ def autotune(
     timeout: float = 10.0,
     isolated: bool = True,
     measure: Callable[[Config, Callable[[], object]], float] | None = None,
-) -> _TunesKernel:
+) -> Callable[[Kernel[P]], Autotuner[P]]:
     """A decorator above ``@kernel``: launches take the fastest of several configurations.
 
     The first launch of a class (a device, the types of the arguments, the values of the key) compiles the
@@ -87,8 +76,8 @@ def autotune(
         "measure": measure,
     }
 
-    def made(kernel: Any, /) -> Autotuner[...]:
-        if not isinstance(kernel, Kernel) or isinstance(kernel, Autotuner):
+    def made(kernel: Kernel[P]) -> Autotuner[P]:
+        if not isinstance(kernel, Kernel) or isinstance(kernel, Autotuner):  # pyright: ignore[reportUnnecessaryIsInstance]
             name = getattr(kernel, "__name__", repr(kernel))
             refuse(
                 f"@autotune stands above @kernel, and {name} is none", "write @autotune(...), then @kernel"

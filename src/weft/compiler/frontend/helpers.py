@@ -364,7 +364,10 @@ class _Asks(ByValue):
         """``case np.floating()``, which a number of weft's is to ``isinstance``."""
         self.generic_visit(node)
         kind = found(node.cls, self.names)
-        if isinstance(kind, type) and getattr(sys.modules.get("numpy"), kind.__name__, None) is kind:
+        numpys: dict[str, Any] = vars(sys.modules["numpy"]) if "numpy" in sys.modules else {}
+        if (
+            isinstance(kind, type) and numpys.get(kind.__name__) is kind
+        ):  # without what NumPy warns of: np.str
             self.found = True
             node.cls = place(ast.Attribute(b_attribute("numpys"), kind.__name__, ast.Load()), node.cls)
         return node
