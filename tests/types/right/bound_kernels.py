@@ -1,4 +1,6 @@
-"""Kernels bound, compiled and tuned before they are launched."""
+"""Kernels bound, compiled and tuned before they are launched, and partials of them."""
+
+import functools
 
 import numpy as np
 
@@ -39,6 +41,12 @@ ctx.enqueue_function(wide, x, out, 1000, over=1000)
 narrow = ctx.compile_function(smooth, radius=1)
 ctx.enqueue_function(narrow, x, out, 1000, over=1000)
 ctx.enqueue_function(smooth[3], x, out, 1000, over=1000)
+ctx.enqueue_function(smooth.bind(n=1000, out=out), x, radius=1, over=1000)  # bound by place
+partly = functools.partial(smooth, radius=8)
+ctx.enqueue_function(partly, x, out, 1000, over=1000)
+ctx.enqueue_function(functools.partial(smooth, out=out, radius=1), x, n=1000, over=1000)
+ctx.enqueue_function(ctx.compile_function(partly), x, out, 1000, radius=2, over=1000)
 ctx.enqueue_function(scale, x, 1000, 2.0, grid_dim=blocks, block_dim=128)
+ctx.enqueue_function(functools.partial(scale, EACH=2), x, 1000, 0.5, grid_dim=4, block_dim=128)
 with out.map_to_host() as host:
     assert host[500] == 1.0

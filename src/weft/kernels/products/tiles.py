@@ -43,6 +43,8 @@ def by_warpgroups(
         table = (listed(problem, groups, m, rows).memory,)
     left, right = _tiled(a, rows, depth, "m"), _tiled(b, columns // shape.cluster, depth, "n")
     majors, shared = (left.major, right.major), (True, False) if table else problem.shared
+    panels = shape.cluster == 1 or majors[1] == "k" or columns // shape.cluster % warpgroups.PANEL == 0
+    assert panels, "blocks of a cluster bring whole panels of what lies across k, or all wait for more"
     split, along = splits > 1, shape.along
     form = Form(
         shape.tile, shape.each, shape.stages, band, shape.cluster, majors, shared, split, along, shape.groups
