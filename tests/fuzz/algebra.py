@@ -162,11 +162,25 @@ def _minor(m: Grid, rows: Sequence[int], columns: Sequence[int]) -> Any:
     return functools.reduce(lambda a, c: a - c[1] if c[0] else a + c[1], terms[1:], terms[0][1])
 
 
+def _widened(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Of 16-bit floats it is computed in Float32 and rounded once."""
+
+    def computed(x: Parts) -> Any:
+        if not x.kind.is_float or x.kind.bits >= 32:
+            return function(x)
+        wide = function(type(x)(KINDS["Float32"], x.shape, x.items))
+        return type(wide)(x.kind, x.shape, wide.items) if isinstance(wide, Parts) else as_kind(wide, x.kind)
+
+    return computed
+
+
+@_widened
 def determinant(m: Grid) -> Any:
     each = range(m.shape[0])
     return _minor(m, each, each)
 
 
+@_widened
 def inverse(m: Grid) -> Grid:
     each, whole, parts = range(m.shape[0]), determinant(m), list[Any]()
     for i in each:
@@ -176,6 +190,7 @@ def inverse(m: Grid) -> Grid:
     return m.of(parts)
 
 
+@_widened
 def norm(x: Parts) -> Any:
     return MATH.sqrt(_total([item * item for item in x.items]))
 
