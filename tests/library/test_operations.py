@@ -138,7 +138,7 @@ OPERATIONS: dict[str, Is] = {
     "a shuffle": Is(lambda x: keep(x, warp.shuffle_xor(own(x), 1)), "shfl.sync.bfly"),
     "broadcast": Is(lambda x: keep(x, warp.broadcast(own(x))), "shfl.sync.idx"),
     "ballot()": Is(lambda x: keep(x, warp.ballot(own(x) > 0)), "vote.sync.ballot"),
-    "uni()": Is(lambda x: keep(x, warp.uniform(own(x) > 0)), "vote.sync.uni"),
+    "uni()": Is(lambda x: keep(x, warp.uniform(own(x) > 0)), "vote.sync.ballot"),
     "match_any()": Is(lambda x: keep(x, warp.match_any(own(x))), "match.any.sync"),
     "syncwarp()": Is(lambda _: warp.syncwarp(), "bar.warp.sync"),
     "warp.sum": Is(lambda x: keep(x, warp.sum(own(x))), "redux.sync.add", 80, "shfl.sync"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any, TypeVar
 
@@ -27,8 +28,9 @@ from weft import (
     kernel,
     math,
 )
+from weft.atomic import Atomic
 from weft.compile import compile_info
-from weft.gpu import global_idx, lane_id, warp
+from weft.gpu import block, elect_one_sync, global_idx, lane_id, warp
 from weft.gpu.host import DeviceContext
 from weft.memory import stack_allocation
 
@@ -196,3 +198,51 @@ def test_a_ballot_that_nobody_reads(device: DeviceContext) -> None:
     device.synchronize()
     np.testing.assert_array_equal(x[:32], right)
     assert "%lanemask_eq" in str(compile_info(unread_ballot, target="sm_90"))
+
+
+@kernel
+def told_together(flags: Pointer[Bool], x: Pointer[Float64], count: Pointer[Int32], kept: Pointer[Bool]):
+    """The votes are used behind a loop that lanes leave one by one (random program 710001644)."""
+    i = global_idx.x
+    flag = flags[i]
+    some, every, alike, one = warp.any(flag), warp.all(flag), warp.uniform(flag), elect_one_sync()
+    x[i] = block.prefix_sum(x[i])
+    number = Int32(0)
+    while True:
+        number, done = Atomic.compare_exchange(count, number, number + 1)
+        if done:
+            break
+    if some:
+        x[i] += 1000
+    if every:
+        x[i] += 10000
+    if alike:
+        x[i] += 100000
+    if one:
+        x[i] += 1000000
+    kept[i] = flag
+
+
+def test_votes_before_a_loop_that_lanes_leave_one_by_one(device: DeviceContext) -> None:
+    flags = np.zeros((4, 32), bool)
+    flags[1, [3, 17, 30]], flags[2] = True, True
+    x, count, kept = np.ones((4, 32)), np.zeros(1, np.int32), np.zeros((4, 32), bool)
+    right = np.arange(1.0, 129).reshape(4, 32)
+    some, every = flags.any(axis=1, keepdims=True), flags.all(axis=1, keepdims=True)
+    right += 1000 * some + 10000 * every + 100000 * (some == every)
+    right[:, 0] += 1000000
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PerformanceWarning)
+        device.enqueue_function(told_together, flags, x, count, kept, grid_dim=1, block_dim=128)
+    device.synchronize()
+    np.testing.assert_array_equal(x, right)
+    assert count[0] == 128
+    np.testing.assert_array_equal(kept, flags)
+
+
+def test_votes_are_numbers_to_the_assembler() -> None:
+    text = str(compile_info(told_together, target="sm_90"))
+    assert not re.search(r"vote\.sync\.\w+\.pred", text)
+    assert text.count("vote.sync.ballot.b32") == 4
+    assert "elect.sync" in text
+    assert "elect.sync _" not in text

@@ -34,7 +34,6 @@ from typing import Any, TypeVar, cast, overload
 
 from weft.diagnostics import refuse
 from weft.diagnostics.modules import present
-from weft.gpu.lanes import lane_id
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm, llvm_intrinsic
 from weft.lang.machine import (
@@ -171,15 +170,14 @@ def cluster_sync() -> None:
 
 
 def elect_one_sync() -> Bool:
-    """Whether this is the lane of its warp that all lanes agree on, to do what one thread does.
+    """Whether this is the lane that acts for its warp, where one is enough: to start a copy, to arrive.
 
-    All lanes come to it. PTX: ``elect.sync``; where the target has none, lane 0.
+    All lanes come to it, and it is the same one each time. PTX: ``elect.sync`` from sm_90 on; elsewhere it is
+    the first lane.
     """
-    if not current_target().supports(Feature.CLUSTERS) or threads_are_loops():
-        return lane_id() == 0
-    uses_thread()
-    text = "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 $0, 1, 0, p; }"
-    return inline_asm(text, UInt32, constraints="=r", effects="block") != 0
+    from weft.gpu.votes import elected
+
+    return cast("Bool", elected())
 
 
 @overload

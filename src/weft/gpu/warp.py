@@ -35,8 +35,9 @@ from typing import Any, TypeVar, cast
 
 from weft.diagnostics import refuse
 from weft.diagnostics.modules import present
+from weft.gpu.cluster import elect_one_sync
 from weft.gpu.lanes import LANES, Shuffle, chosen, exchanged, lane_id, numbers_of, warp_barrier, warp_id
-from weft.gpu.votes import Word, combined, elected, has_reduction, matched, reduced, told
+from weft.gpu.votes import Word, combined, has_reduction, matched, reduced, told
 from weft.lang.number import NumberLike
 from weft.lang.scalars import Bool, Int32, UInt32
 
@@ -197,26 +198,18 @@ def ballot(predicate: Bool | bool) -> UInt32:
 
 
 def any(predicate: Bool | bool) -> Bool:
-    """Whether ``predicate`` holds in a lane. PTX: ``vote.sync.any``. CUDA: ``__any_sync``."""
+    """Whether ``predicate`` holds in a lane. PTX: ``vote.sync.ballot``, compared. CUDA: ``__any_sync``."""
     return cast("Bool", told("any", predicate))
 
 
 def all(predicate: Bool | bool) -> Bool:
-    """Whether ``predicate`` holds in all lanes. PTX: ``vote.sync.all``. CUDA: ``__all_sync``."""
+    """Whether ``predicate`` holds in all lanes. PTX: ``vote.sync.ballot``, compared. CUDA: ``__all_sync``."""
     return cast("Bool", told("all", predicate))
 
 
 def uniform(predicate: Bool | bool) -> Bool:
-    """Whether ``predicate`` is the same in all lanes. PTX: ``vote.sync.uni``."""
+    """Whether ``predicate`` is the same in all lanes. PTX: ``vote.sync.ballot``, compared."""
     return cast("Bool", told("uni", predicate))
-
-
-def elect_one_sync() -> Bool:
-    """Whether this is the lane that acts for its warp, where one is enough: to start a copy, to arrive.
-
-    It is the same lane each time. PTX: ``elect.sync`` from sm_90 on; elsewhere it is the first lane.
-    """
-    return cast("Bool", elected())
 
 
 def match_any(value: Any) -> UInt32:
@@ -231,7 +224,7 @@ def match_any(value: Any) -> UInt32:
 def match_all(value: Any) -> Bool:
     """Whether all lanes have the same, as ``match_any`` compares: with the first one's.
 
-    PTX: ``shfl.sync.idx`` and ``vote.sync.all``. CUDA: ``__match_all_sync``.
+    PTX: ``shfl.sync.idx`` and ``vote.sync.ballot``. CUDA: ``__match_all_sync``.
     """
     first = broadcast(value)
     same = Bool(True)

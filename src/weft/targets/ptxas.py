@@ -113,6 +113,17 @@ _CHOSEN = (
     "mov.b64 {1}, {{%half4, %half5}}; }}"
 )
 _BALLOT = re.compile(r"^(\s*)(vote\.sync\.ballot\.b32\s+(%r\d+), )(%p\d+)(, -1;)", re.MULTILINE)
+_VOTE = re.compile(
+    r"^(\s*)(?:vote\.sync\.(any|all|uni)\.pred\s+(%p\d+), (%p\d+)|(elect)\.sync\s+(%r\d+|_)\|(%p\d+)), -1;",
+    re.MULTILINE,
+)
+_SAID = {
+    "any": "vote.sync.ballot.b32 %weft0, {1}, -1; setp.ne.b32 {0}, %weft0, 0;",
+    "all": "not.pred %weft, {1}; vote.sync.ballot.b32 %weft0, %weft, -1; setp.eq.b32 {0}, %weft0, 0;",
+    "uni": "not.pred %weft, {1}; vote.sync.ballot.b32 %weft0, {1}, -1; "
+    "vote.sync.ballot.b32 %weft1, %weft, -1; min.u32 %weft0, %weft0, %weft1; setp.eq.b32 {0}, %weft0, 0;",
+    "elect": "elect.sync {1}|%weft, -1; mov.u32 %weft1, %laneid; setp.eq.b32 {0}, {1}, %weft1;",
+}
 _HEAD = ".address_size 64\n"
 
 
@@ -187,11 +198,26 @@ def _chosen(text: str) -> str:
     return _CHOICE.sub(halves, text)
 
 
+def _read(text: str, found: re.Match[str], answer: str) -> bool:
+    """Whether a function does anything with a register besides giving it a number in one place."""
+    begin, end = text.rfind("\n{", 0, found.start()), text.find("\n}", found.start())
+    return len(re.findall(rf"{answer}\b", text[begin + 1 : end if end >= 0 else None])) > 1
+
+
+def _vote(text: str, found: re.Match[str]) -> str:
+    """What lanes say together, by way of a register. One that nobody reads stays too: see ``_ballot``."""
+    space, word, answer, says, elect, lane, elected = found.groups()
+    if elect:
+        word, answer, says = elect, elected, "%weft0" if lane == "_" else lane
+    if not _read(text, found, answer):
+        return found[0]
+    return f"{space}{{ .reg .b32 %weft<2>; .reg .pred %weft; {_SAID[word].format(answer, says)} }}"
+
+
 def _ballot(text: str, found: re.Match[str]) -> str:
     """A ballot whose answer nobody reads, over what is known for certain by each lane alone."""
     space, vote, answer, says, rest = found.groups()
-    begin, end = text.rfind("\n{", 0, found.start()), text.find("\n}", found.start())
-    if len(re.findall(rf"{answer}\b", text[begin + 1 : end if end >= 0 else None])) > 1:
+    if _read(text, found, answer):
         return found[0]
     return (
         f"{space}{{ .reg .b32 %weft0; .reg .pred %weft1; mov.u32 %weft0, %lanemask_eq; "
@@ -239,6 +265,8 @@ def mended(text: str) -> str:
     0
     """
     text = unsaturated(text)
+    if "vote.sync" in text or "elect.sync" in text:
+        text = _VOTE.sub(partial(_vote, text), text)
     if "ballot" in text:
         text = _BALLOT.sub(partial(_ballot, text), text)
     if _passes_zero(text):
