@@ -84,7 +84,7 @@ def main() -> int:
             print(line, flush=True)
             if word != "ok":
                 bad += 1
-                telling = [n for n in said.splitlines() if re.match(r"=========|FAILED|E  ", n)]
+                telling = [n for n in said.splitlines() if re.search(r"=========|^FAILED|^E  ", n)]
                 print("\n".join(telling[:40]), flush=True)
     print(f"{len(jobs)} runs of {len(files)} files, {bad} of them told of something")
     return 1 if bad else 0

@@ -23,6 +23,8 @@ __all__ = ["FINE", "Judge", "Verdict", "serve"]
 FINE = "same"
 _RESTART = 300
 """After how many programs a worker is replaced, so that what the compiler keeps stays bounded."""
+_MODEL, _PATIENCE = "model", 4
+"""What the worker is asked first, and how much longer than weft it may take."""
 _COLLECT = 16
 """After how many programs a worker looks for garbage: Python's own search would take a tenth of the time."""
 
@@ -60,6 +62,15 @@ def assembles(assembler: Any, program: Program) -> Verdict:
     return Verdict("different", said) if said else Verdict(FINE)
 
 
+def modelled(wanted: Callable[[], Any]) -> Verdict:
+    """Whether the model comes to an end."""
+    try:
+        wanted()
+    except Exception:
+        return Verdict("model", _last())
+    return Verdict(FINE)
+
+
 @cache
 def _device(way: str) -> Any:
     from tests.fuzz.weft_run import Device
@@ -73,10 +84,9 @@ def judge(program: Program, wanted: Callable[[], Any], way: str, before: dict[st
 
     from weft import DeviceError, WeftError
 
-    try:
-        outcome = wanted()
-    except Exception:
-        return Verdict("model", _last())
+    if not (verdict := modelled(wanted)).fine:
+        return verdict
+    outcome = wanted()
     try:
         got = _device(way).run(program)
     except DeviceError:
@@ -113,7 +123,9 @@ def serve(out: IO[str]) -> None:
             wanted, before = cache(partial(run_model, program)), dict[str, Any]()
             if (count := count + 1) % _COLLECT == 0:
                 gc.collect()
-        if way.startswith("sm_"):
+        if way == _MODEL:
+            verdict = modelled(wanted)
+        elif way.startswith("sm_"):
             verdict = assembles(_assembler(way), program)
         else:
             verdict = judge(program, wanted, way, before)
@@ -157,13 +169,16 @@ class Judge:
         self.count += 1
         if self.count % _RESTART == 0:
             self._end()
-        for each in [way] if way else self.ways:
-            verdict = self._ask(program, each)
+        asked = [way] if way else [*self.ways]
+        if any(not each.startswith("sm_") for each in asked):  # a slow model is no kernel that hangs
+            asked = [_MODEL, *asked]
+        for each in asked:
+            verdict = self._ask(program, each, self.timeout * (_PATIENCE if each == _MODEL else 1))
             if not verdict.fine:
                 return replace(verdict, way=each)
         return verdict
 
-    def _ask(self, program: int | Program, way: str) -> Verdict:
+    def _ask(self, program: int | Program, way: str, limit: float) -> Verdict:
         worker = self._started()
         assert worker.stdin is not None
         assert worker.stdout is not None
@@ -171,7 +186,7 @@ class Judge:
             text = program if isinstance(program, int) else program.to_json()
             worker.stdin.write(f"{way} {text}\n")
             worker.stdin.flush()
-            ready, _, _ = select.select([worker.stdout], [], [], self.timeout)
+            ready, _, _ = select.select([worker.stdout], [], [], limit)
             line = worker.stdout.readline() if ready else None
         except BrokenPipeError:
             line = ""
@@ -182,7 +197,7 @@ class Judge:
             return verdict
         if line is None:
             self._end()
-            return Verdict("hang", f"no end in {self.timeout:g} seconds")
+            return Verdict("hang", f"no end in {limit:g} seconds")
         status = worker.wait()
         self.errors.seek(0)
         said = "\n".join(self.errors.read().strip().splitlines()[-60:])

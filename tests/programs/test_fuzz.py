@@ -185,6 +185,6 @@ def test_what_is_wrong_is_found_and_made_smaller() -> None:
         assert judge.ask(Program(WRONG.format("[].x"), [OUT], {"over": [0]})).name == "refused"
         assert judge.ask(Program("import os\nos._exit(3)\n", [OUT], {"over": [1]})).name == "crash"
         assert judge.ask(right).name == FINE
-    with Judge(["cpu"], 5.0) as stuck:
+    with Judge(["cpu"], 2.0) as stuck:
         endless = "import time\ntime.sleep(100)\n"
         assert stuck.ask(Program(endless, [OUT], {"over": [1]})).name == "hang"
