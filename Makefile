@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# Tests start hundreds of programs, and each would compile weft's own source anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check style types suite test-gpu sanitize bench docs format clean
