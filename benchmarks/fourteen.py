@@ -227,7 +227,7 @@ def _mandelbrot(n: int, rng: np.random.Generator) -> Work:
     for _ in range(most):
         inside = x * x + y * y <= 4
         count += inside
-        x, y = np.where(inside, x * x - y * y + cx, x), np.where(inside, 2 * x * y + cy, y)
+        x[:], y[:] = np.where(inside, x * x - y * y + cx, x), np.where(inside, 2 * x * y + cy, y)
     args = (out, n, n, np.int32(most))
     return Work("mandelbrot", (n // 32, n // 8), (32, 8), args, [out], [count], (out, most))
 

@@ -41,7 +41,7 @@ def test_mandelbrot(launch: Launch, device: DeviceContext, block: tuple[int, int
     for _ in range(most):
         inside = x * x + y * y <= 4
         expected += inside
-        x, y = np.where(inside, x * x - y * y + cx, x), np.where(inside, 2 * x * y + cy, y)
+        x[:], y[:] = np.where(inside, x * x - y * y + cx, x), np.where(inside, 2 * x * y + cy, y)
     grid = -(-width // block[0]), -(-height // block[1])
     out = np.zeros((height, width), np.int32)
     (out,) = launch(mandelbrot, out, height, width, np.int32(most), grid_dim=grid, block_dim=block)
@@ -162,8 +162,7 @@ def test_roots_and_what_is_no_number(launch: Launch) -> None:
         before = np.zeros_like(values)
         while (going := np.abs(expected - before) > 1e-9 * np.abs(expected)).any():
             following = 0.5 * (expected + values / expected)
-            before = np.where(going, expected, before)
-            expected = np.where(going, following, expected)
+            before[:], expected[:] = np.where(going, expected, before), np.where(going, following, expected)
     _, out = launch(roots, values, np.zeros_like(values), values.size, grid_dim=2, block_dim=33)
     assert np.allclose(out, expected, rtol=1e-8, atol=0, equal_nan=True)
 
