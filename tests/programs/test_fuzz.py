@@ -21,18 +21,26 @@ PROGRAMS = {"cpu": 170, "threads": 10, "checked": 15, "interpreter": 30, "cuda":
 JOBS = 2
 
 
-@pytest.mark.parametrize("way", [*list(PROGRAMS)[:-1], pytest.param("cuda", marks=pytest.mark.gpu)])
-def test_first_programs(way: str) -> None:
-    def judged(first: int) -> dict[int, str]:
-        with Judge([way], 60.0) as judge:
-            found = {seed: judge.ask(seed) for seed in range(first, PROGRAMS[way], JOBS)}
-        return {seed: f"{v.name}: {v.detail}" for seed, v in found.items() if not v.fine}
+@pytest.mark.parametrize("gpu", [False, pytest.param(True, marks=pytest.mark.gpu)], ids=["hosts", "cuda"])
+def test_first_programs(gpu: bool) -> None:
+    """All ways of the host in one process, where the model runs each program once."""
+    ways = {way: count for way, count in PROGRAMS.items() if (way == "cuda") == gpu}
+
+    def judged(first: int) -> dict[tuple[int, str], str]:
+        with Judge(list(ways), 120.0) as judge:
+            found = {
+                (seed, way): judge.ask(seed, way)
+                for seed in range(first, max(ways.values()), JOBS)
+                for way, count in ways.items()
+                if seed < count
+            }
+        return {key: f"{v.name}: {v.detail}" for key, v in found.items() if not v.fine}
 
     with ThreadPoolExecutor(JOBS) as pool:
-        failed = {seed: said for part in pool.map(judged, range(JOBS)) for seed, said in part.items()}
-    how = f"python -m tests.fuzz --device {way} --programs 1 --seed N shows and shrinks one"
+        failed = {key: said for part in pool.map(judged, range(JOBS)) for key, said in part.items()}
+    how = "python -m tests.fuzz --device WAY --programs 1 --seed N shows and shrinks one"
     assert not failed, how + "".join(
-        f"\n--- seed {seed} ---\n{said}" for seed, said in sorted(failed.items())
+        f"\n--- seed {seed}, {way} ---\n{said}" for (seed, way), said in sorted(failed.items())
     )
 
 
