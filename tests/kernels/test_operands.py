@@ -206,3 +206,48 @@ def test_jax() -> None:
     np.testing.assert_array_equal(np.asarray(short, np.float32), X.T)
     with pytest.raises(LaunchError, match="read-only"):
         softmax(x, out=x)
+
+
+def test_results_go_to_arrays_that_are_reversed() -> None:
+    memory = np.zeros((2, 3), np.float32)
+    softmax(X, out=memory[::-1, ::-1])
+    np.testing.assert_array_equal(memory[::-1, ::-1], softmax(X))
+    values, places = np.zeros((2, 2), np.float32), np.zeros((2, 2), np.int64)
+    topk(X, 2, out=(values[::-1], places[:, ::-1]))
+    np.testing.assert_array_equal(values, [[5, 4], [2, 1]])
+    np.testing.assert_array_equal(places, [[1, 2], [1, 2]])
+    added = np.zeros_like(X)
+    kernels.layer_norm(X, residual=X, total=added[::-1])
+    np.testing.assert_array_equal(added[::-1], 2 * X)
+    own = X.copy()
+    kernels.cumsum(own, out=own[:, ::-1])  # it is read before it is written
+    np.testing.assert_array_equal(own[:, ::-1], np.cumsum(X, 1))
+
+
+@pytest.mark.parametrize("add", [False, True])
+def test_elements_are_put_to_arrays_that_are_reversed(add: bool) -> None:
+    line, places = np.ones(4, np.float32), np.array([0, -1])
+    given = line[::-1]
+    assert kernels.put(given, places, np.float32([5, 7]), add=add) is given
+    np.testing.assert_array_equal(line, [7 + add, 1, 1, 5 + add])
+    matrix = np.ones((2, 3), np.float32)
+    kernels.put_along_axis(matrix[:, ::-1], np.array([[0], [2]]), np.float32([[5], [7]]), 1, add=add)
+    np.testing.assert_array_equal(matrix, [[1, 1, 5 + add], [7 + add, 1, 1]])
+
+
+def test_reversed_arrays_that_nobody_may_write_to_are_refused() -> None:
+    fixed, alike = X.copy(), np.lib.stride_tricks.as_strided(X[1:], (2, 3), (-4, 0))
+    fixed.flags.writeable = False
+    with pytest.raises(LaunchError, match="out is an array that is read-only"):
+        softmax(X, out=fixed[::-1])
+    with pytest.raises(LaunchError, match="elements lie at the same place"):
+        softmax(X, out=alike)
+
+
+def test_hosts_arrays_beside_a_buffer_for_the_result() -> None:
+    context = DeviceContext(api="cpu")
+    totals = context.enqueue_create_buffer("float32", 2)
+    for factor in (1, 2):  # the second call is a plan
+        sum(factor * X, axis=1, out=totals)
+        with totals.map_to_host() as there:
+            assert list(there) == [3 * factor, 12 * factor]

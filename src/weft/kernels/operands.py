@@ -56,7 +56,9 @@ _PARTS = "pass its parts, as `x.real`, or a view as numbers with one more axis"
 class Operand:
     """An array that an operation reads or writes."""
 
-    __slots__ = ("address", "array", "dtype", "given", "memory", "name", "operation", "shape", "strides")
+    __slots__ = (
+        *("address", "array", "dtype", "given", "memory", "name", "operation", "shape", "strides", "turned"),
+    )
 
     operation: str
     """The operation's name, for messages."""
@@ -74,9 +76,11 @@ class Operand:
     shape: Shape
     strides: Shape
     """How far neighbours along each axis lie apart, in elements; 0 or more."""
+    turned: ForeignArray | None
+    """What the caller gave where a stride of it is below 0: all else here is of a copy."""
 
     def __init__(self, operation: str, name: str, given: Any) -> None:
-        self.operation, self.name, self.given, self.array = operation, name, given, None
+        self.operation, self.name, self.given, self.array, self.turned = operation, name, given, None, None
         if active.recording is not None:
             active.recording.read.append(given)
         view: Any = given.to_layout_tensor() if hasattr(given, "to_layout_tensor") else given
@@ -117,9 +121,7 @@ class Operand:
         try:
             found = read(value)
             if min(found.strides, default=0) < 0:  # reversed: only NumPy and CuPy have such
-                if self.name == "out":
-                    self.refuse(f"strides {found.strides}, of which one is below 0", "pass another array")
-                found = read(value.copy())
+                self.turned, found = found, read(value.copy())
         except Unreadable as wrong:
             self.refuse(wrong.found, wrong.hint, "array-type")
         return found
@@ -260,6 +262,8 @@ class Operands:
         self.context: DeviceContext = _context_of(list(self.given.values()))
         self.waits: bool = self.context.info.shares_host and any(map(_is_foreign, self.given.values()))
         """Whether the caller may look at the result as soon as the call returns."""
+        self.turned: list[Operand] = []
+        """Results of which a copy is written, since a stride of what the caller gave is below 0."""
 
     def __getitem__(self, name: str) -> Operand:
         return self.given.get(name) or Operand(self.operation, name, None)  # which is refused
@@ -303,11 +307,12 @@ class Operands:
         if isinstance(out, Buffer) and made.size == _size(shape):
             made.shape, made.strides = shape, row_major(shape)
         made.of(dtype).shaped(shape, "the result's is")
-        if made.array is not None and made.array.read_only:
+        asked = made.array if made.turned is None else made.turned
+        if asked is not None and asked.read_only:
             made.refuse(
                 "an array that is read-only", "pass an array that may be written to", "array-readonly"
             )
-        lines = zip(made.strides, made.shape, strict=True)
+        lines = zip(made.strides if made.turned is None else made.turned.strides, shape, strict=True)
         if made.size and any(stride == 0 and extent > 1 for stride, extent in lines):
             made.refuse("an array in which elements lie at the same place", "pass a copy", "array-strides")
         for other in (*self.given.values(), *([beside] if beside is not None else [])):
@@ -318,7 +323,11 @@ class Operands:
                 whose = "the other result" if other is beside else other.name
                 made.refuse(f"memory that {whose} has too{also}", "pass another array, or leave it out")
         self.given[name] = made
-        _context_of([self.first, made])
+        self.turned += [made] if made.turned is not None else []
+        context = _context_of([*self.given.values()])
+        if context is not self.context:  # the result is the first of weft's own memory
+            self.context.synchronize()
+            self.context = context
         self.waits |= self.context.info.shares_host and _is_foreign(made)
         return made
 
@@ -362,6 +371,8 @@ class Operands:
             self.context.synchronize()
             if active.recording is not None:
                 active.recording.waits = True
+        for made in self.turned:
+            made.given[...] = cast("Any", made.array).owner
         given: Any = result.given
         if _library(given) == "weft" and _library(self.first.given) == "jax":
             dtype: DType = given.dtype
