@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ torch: Any = pytest.importorskip("torch")
 F: Any = torch.nn.functional
 
 import weft.torch  # noqa: E402
+from weft import LaunchError  # noqa: E402
 from weft.torch.operations import OPERATIONS  # noqa: E402
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -140,3 +142,131 @@ def test_strides_and_short_floats() -> None:
         torch.testing.assert_close(y, other)
         (mine,), (want,) = torch.autograd.grad(y[0].sum(), x), torch.autograd.grad(other[0].sum(), x)
         torch.testing.assert_close(mine, want, atol=1e-2, rtol=1e-2)
+
+
+def batched(name: str) -> tuple[tuple[Any, ...], list[int]]:
+    """Arguments of an operation, and which are tensors that may have one more axis."""
+    given = inputs(name, "cpu")
+    return given, [n for n, x in enumerate(given) if isinstance(x, torch.Tensor)]
+
+
+def with_batches(given: Any, within: tuple[int, ...]) -> tuple[list[Any], list[int | None]]:
+    """These arguments with three in place of one, on an axis of its own, and where that is."""
+    dims = [(n % 2 if n in within else None) for n in range(len(given))]
+    made = [
+        x if dim is None else torch.stack([x.detach().roll(r, 0) for r in range(3)], dim)
+        for x, dim in zip(given, dims, strict=True)
+    ]
+    return made, dims
+
+
+def test_batches_of_vmap(name: str) -> None:
+    given, tensors = batched(name)
+    ours, theirs = getattr(torch.ops.weft, name), PEERS[name]
+    for within in (c for size in range(1, len(tensors) + 1) for c in combinations(tensors, size)):
+        args, dims = with_batches(given, within)
+        each_of = [
+            [x if d is None else x.select(d, r) for x, d in zip(args, dims, strict=True)] for r in range(3)
+        ]
+        want = [torch.stack(parts) for parts in zip(*[each(theirs(*a)) for a in each_of], strict=True)]
+        torch.testing.assert_close(each(torch.vmap(ours, tuple(dims))(*args)), want, rtol=1e-9, atol=1e-9)
+
+
+def test_a_batch_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    found = weft.torch.operations._kernel
+
+    def counting(name: str) -> Any:
+        counted.append(name)
+        return found(name)
+
+    monkeypatch.setattr(weft.torch.operations, "_kernel", counting)
+    torch.vmap(weft.torch.softmax)(torch.rand(4, 5))
+    torch.vmap(weft.torch.matmul, (0, None))(torch.rand(4, 2, 3), torch.rand(7, 3, 2))
+    q = torch.rand(4, 1, 2, 3, 8)
+    torch.vmap(weft.torch.attention)(q, q, q)
+    assert counted == ["softmax", "matmul", "attention"]
+    with pytest.raises(LaunchError, match="softmax: axis is -2, and x has 1 axis"):
+        torch.vmap(lambda x: weft.torch.softmax(x, -2))(torch.rand(4, 5))
+
+
+def test_transforms_of_torch_func(name: str) -> None:
+    given, tensors = batched(name)
+    at = tensors[-1] if name == "embedding" else 0
+    call = getattr(weft.torch, name)
+    names = {"layer_norm": ["eps"], "rms_norm": ["eps"], "rope": ["interleaved"]}
+    names["attention"] = ["causal", "diagonal", "scale"]
+    kept = names.get(name, [])
+    split = len(given) - len(kept)
+
+    def ours(x: Any) -> Any:
+        args = [x if n == at else t.detach() if n in tensors else t for n, t in enumerate(given)]
+        return call(*args[:split], **dict(zip(kept, args[split:], strict=True))).square().sum()
+
+    def theirs(x: Any) -> Any:
+        args = [x if n == at else t.detach() if n in tensors else t for n, t in enumerate(given)]
+        return each(PEERS[name](*args))[0].square().sum()
+
+    x = given[at].detach()
+    func = torch.func
+    torch.testing.assert_close(func.grad(ours)(x), func.grad(theirs)(x))
+    torch.testing.assert_close(func.jacrev(func.grad(ours))(x), func.jacrev(func.grad(theirs))(x))
+    batch = torch.stack([x, 2 * x])
+    torch.testing.assert_close(torch.vmap(func.grad(ours))(batch), torch.vmap(func.grad(theirs))(batch))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # PyTorch itself calls it here
+def test_forward_derivatives_are_refused_rather_than_zero() -> None:
+    x = torch.rand(3)
+    with pytest.raises(LaunchError, match="softmax has no derivative forward"):
+        torch.func.jvp(weft.torch.softmax, (x,), (x,))
+
+
+def test_compiled_results_of_other_types() -> None:
+    def compiled(function: Any, *args: Any) -> Any:
+        return torch.compile(lambda *given: function(*given) + 1, fullgraph=True, backend="aot_eager")(*args)
+
+    for kind, wide in ((torch.int32, torch.int64), (torch.bool, torch.int64), (torch.uint8, torch.uint64)):
+        x = torch.tensor([1, 1, 0], dtype=kind)
+        made = torch.compile(weft.torch.cumsum, fullgraph=True, backend="aot_eager")(x)
+        assert (made.dtype, made.tolist()) == (wide, [1, 2, 2])
+        with torch._subclasses.FakeTensorMode() as fakes:
+            assert torch.ops.weft.cumsum(fakes.from_tensor(x), 0).dtype == wide
+    bytes_ = torch.full((2, 2), 100, dtype=torch.int8)
+    assert compiled(weft.torch.matmul, bytes_, bytes_).tolist() == [[20001, 20001]] * 2
+    a, b = random("cpu", 3, grad=False), random("cpu", 2, 3, 4, grad=False)
+    torch.testing.assert_close(compiled(weft.torch.matmul, a, b), a @ b + 1)
+    torch.testing.assert_close(compiled(weft.torch.matmul, b.mT, a), b.mT @ a + 1)
+    torch.testing.assert_close(compiled(weft.torch.matmul, a, a), a @ a + 1)
+
+
+def test_derivatives_of_rows_that_are_counted_from_the_end() -> None:
+    for kind in (torch.int64, torch.int8):
+        weight, places = random("cpu", 3, 2), torch.tensor([0, -1, -1, -3], dtype=kind)
+        weft.torch.embedding(places, weight).sum().backward()
+        assert weight.grad.tolist() == [[2, 2], [0, 0], [2, 2]]
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_derivatives_by_angles(interleaved: bool) -> None:
+    x, cos, sin = random("cpu", 2, 3, 8), random("cpu", 3, 2), random("cpu", 3, 2)
+    for given in ((x, cos, sin), (x.detach(), cos, sin.detach())):
+        assert torch.autograd.gradcheck(lambda *a: weft.torch.rope(*a, interleaved=interleaved), given)
+        assert torch.autograd.gradgradcheck(lambda *a: weft.torch.rope(*a, interleaved=interleaved), given)
+
+
+def test_refusals_show_the_programs_own_line() -> None:
+    x = torch.rand(2, 3, requires_grad=True)
+    for wrong in (
+        lambda: weft.torch.softmax(x, 4),  # told here
+        lambda: torch.vmap(lambda row: weft.torch.softmax(row, 4))(x),  # told here
+        lambda: torch.func.grad(lambda t: weft.torch.softmax(t, 4).sum())(x),  # told here
+    ):
+        with pytest.raises(LaunchError, match=r"softmax: axis is 4(.|\n)*told here"):
+            wrong()
+    for other in (x.detach().numpy(), [1.0]):
+        with pytest.raises(LaunchError, match=r"takes tensors of PyTorch, not an? (ndarray|list)"):
+            weft.torch.matmul(x, other)
+    row = x.detach()[0]
+    with torch._subclasses.FakeTensorMode() as fakes, pytest.raises(LaunchError, match="of 1 and 1 axes"):
+        torch.ops.weft.matmul(*[fakes.from_tensor(row)] * 2)

@@ -311,13 +311,12 @@ def test_torch_op_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_weft_torch_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.util
+    import weft.torch
+    from weft.torch.calls import loaded
 
-    from weft.torch.operations import register_all
-
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(loaded, "torch", None)
     with pytest.raises(LaunchError, match="needs PyTorch, which is not installed"):
-        register_all().softmax
+        weft.torch.softmax(None)
 
 
 def test_arrays_whose_data_is_no_buffer_are_launched_natively_no_further() -> None:

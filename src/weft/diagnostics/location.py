@@ -115,6 +115,11 @@ def caller_location() -> Location | None:
     return None if frame is None else frame_location(frame)
 
 
+def _is_pytorch(frame: FrameType) -> bool:
+    """Whether code is PyTorch's, whose dispatcher calls operations."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "torch"
+
+
 def calling_frame(innermost: FrameType | None = None) -> FrameType | None:
     """The innermost frame that is not weft's own, from a frame on: by default the caller's."""
     frame = innermost or sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
@@ -123,7 +128,7 @@ def calling_frame(innermost: FrameType | None = None) -> FrameType | None:
         # those of dataclasses, of ``with``, which calls what is decorated, and of finalizers
         generated = code.co_filename == "<string>" and code.co_name == "__init__"
         generated |= code.co_filename in (contextlib.__file__, weakref.__file__)
-        if not is_internal(code.co_filename) and not generated:
+        if not is_internal(code.co_filename) and not generated and not _is_pytorch(frame):
             break
         frame = frame.f_back
     return frame

@@ -8,9 +8,10 @@ takes tensors too, and knows nothing of derivatives. PyTorch is optional, and lo
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from weft.diagnostics.modules import present
+from weft.torch.calls import call
 from weft.torch.operations import register_all
 
 __all__ = [
@@ -27,7 +28,7 @@ __all__ = [
 
 A = TypeVar("A")
 
-_ops: Any = register_all()
+register_all()
 
 
 def softmax(x: A, dim: int = -1) -> A:
@@ -41,47 +42,51 @@ def softmax(x: A, dim: int = -1) -> A:
         >>> x.grad
         tensor([ 0.2500, -0.2500])
     """
-    return _ops.softmax(x, dim)
+    return call("softmax", x, dim)
 
 
 def log_softmax(x: A, dim: int = -1) -> A:
     """``weft.kernels.log_softmax`` with a derivative."""
-    return _ops.log_softmax(x, dim)
+    return call("log_softmax", x, dim)
 
 
 def layer_norm(x: A, weight: A | None = None, bias: A | None = None, *, eps: float = 1e-5) -> A:
     """``weft.kernels.layer_norm`` along the last axis, with derivatives by all three."""
-    return _ops.layer_norm(x, weight, bias, eps)
+    return call("layer_norm", x, weight, bias, eps)
 
 
 def rms_norm(x: A, weight: A | None = None, *, eps: float = 1e-6) -> A:
     """``weft.kernels.rms_norm`` along the last axis, with derivatives by both."""
-    return _ops.rms_norm(x, weight, eps)
+    return call("rms_norm", x, weight, eps)
 
 
 def cumsum(x: A, dim: int = -1) -> A:
     """``weft.kernels.cumsum`` with a derivative, which is a sum of the same kind."""
-    return _ops.cumsum(x, dim)
+    return call("cumsum", x, dim)
 
 
 def matmul(a: A, b: A) -> A:
     """``weft.kernels.matmul`` with derivatives by both, which are products of the same kind.
 
     Args:
-        a: of shape ``(..., m, k)``, two axes at least.
-        b: of shape ``(..., k, n)``; leading axes are broadcast.
+        a: of shape ``(..., m, k)``, or ``(k,)``: one row, which the result has not.
+        b: of shape ``(..., k, n)``, or ``(k,)``; leading axes are broadcast.
     """
-    return _ops.matmul(a, b)
+    left, right = cast("Any", a), cast("Any", b)
+    row, column = (hasattr(x, "unsqueeze") and x.dim() == 1 for x in (left, right))
+    made = call("matmul", left.unsqueeze(0) if row else left, right.unsqueeze(1) if column else right)
+    made = made.squeeze(-1) if column else made
+    return made.squeeze(-1 if column else -2) if row else made
 
 
 def rope(x: A, cos: A, sin: A, *, interleaved: bool = False) -> A:
-    """``weft.kernels.rope`` along the last axis but one, with a derivative by ``x``."""
-    return _ops.rope(x, cos, sin, interleaved)
+    """``weft.kernels.rope`` along the last axis but one, with derivatives by all three."""
+    return call("rope", x, cos, sin, interleaved)
 
 
 def embedding(indices: A, weight: A) -> A:
-    """``weft.kernels.embedding`` with a derivative by ``weight``; ``indices`` are Int32 or Int64."""
-    return _ops.embedding(indices, weight)
+    """``weft.kernels.embedding`` with a derivative by ``weight``; ``indices`` are integers."""
+    return call("embedding", indices, weight)
 
 
 def attention(q: A, k: A, v: A, *, causal: bool = False, diagonal: int = 0, scale: float | None = None) -> A:
@@ -97,7 +102,7 @@ def attention(q: A, k: A, v: A, *, causal: bool = False, diagonal: int = 0, scal
     """
     of: Any = q
     scale = 1 / math.sqrt(of.shape[-1]) if scale is None else scale
-    return _ops.attention(q, k, v, causal, diagonal, scale)[0]
+    return call("attention", q, k, v, causal, diagonal, scale)[0]
 
 
 present(globals())

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from weft.torch.calls import call
+
 Given = Sequence[Any]
 
 
@@ -46,24 +48,32 @@ def rms_norm(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any
 def cumsum(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
     """Sums from the other end, by the same operation."""
     (g,), (dim,) = gradients, values
-    return torch.ops.weft.cumsum(g.flip(dim), dim).flip(dim), None
+    return call("cumsum", g.flip(dim), dim).flip(dim), None
 
 
 def matmul(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
     """``g @ b.T`` and ``a.T @ g``, by the same operation, added up where a leading axis was broadcast."""
-    (g,), (a, b), product = gradients, tensors, torch.ops.weft.matmul
-    return product(g, b.mT).sum_to_size(a.shape), product(a.mT, g).sum_to_size(b.shape)
+    (g,), (a, b) = gradients, tensors
+    by_a, by_b = call("matmul", g, b.mT), call("matmul", a.mT, g)
+    return by_a.sum_to_size(a.shape), by_b.sum_to_size(b.shape)
 
 
 def rope(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
-    """Turned back: by the same angles, negative. The angles have no derivative."""
-    (g,), (cos, sin), (interleaved,) = gradients, tensors, values
-    return torch.ops.weft.rope(g, cos, -sin, interleaved), None, None, None
+    """Turned back: by the same angles, negative; ``x`` is kept where the angles have a derivative."""
+    (g,), (cos, sin, *kept), (interleaved,) = gradients, tensors, values
+    along = call("rope", g, cos, -sin, interleaved)
+    if not kept:
+        return along, None, None, None
+    (x1, x2), (g1, g2) = (_pairs(_wide(torch, t), cos.shape[-1], interleaved) for t in (*kept, g))
+    dcos, dsin = g1 * x1 + g2 * x2, g2 * x1 - g1 * x2
+    return along, dcos.sum_to_size(cos.shape).to(cos.dtype), dsin.sum_to_size(sin.shape).to(sin.dtype), None
 
 
 def embedding(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
     """For each row of the weights the sum of the gradients where it was taken, as PyTorch has it."""
     (g,), (indices,), (rows,) = gradients, tensors, values
+    indices = indices.to(torch.int64)
+    indices = torch.where(indices < 0, indices + rows, indices)  # -1 would be the row without a gradient
     return None, torch.ops.aten.embedding_dense_backward(g, indices, rows, -1, False)
 
 
@@ -97,6 +107,12 @@ def attention(torch: Any, gradients: Given, tensors: Given, values: Given) -> An
 
 def _wide(torch: Any, x: Any) -> Any:
     return x if x.dtype == torch.float64 else x.to(torch.float32)
+
+
+def _pairs(x: Any, k: int, interleaved: bool) -> tuple[Any, Any]:
+    """The features that are turned, as the first and the second ones of their pairs."""
+    x = x[..., : 2 * k]
+    return (x[..., ::2], x[..., 1::2]) if interleaved else (x[..., :k], x[..., k:])
 
 
 def _over_rows(g: Any) -> Any:

@@ -9,11 +9,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from weft.diagnostics import LaunchError
+from weft.dtype import as_dtype
+from weft.kernels.operands import accumulator
 from weft.record import record
-from weft.torch import derivatives
+from weft.torch import batches, derivatives
+from weft.torch.calls import call, dispatched, functions, loaded
 
 
 @record
@@ -30,6 +34,8 @@ class Operation:
     """Of the inputs and the result: the tensors and the values that the derivative takes."""
     backward: Callable[..., Any]
     """Of the result's gradients and these: the gradients of the inputs."""
+    batched: batches.Rule
+    """What ``torch.vmap`` makes of it."""
 
 
 def _kernel(name: str) -> Callable[..., Any]:
@@ -54,6 +60,14 @@ def _same(x: Any, *_: Any) -> Any:
     return x.new_empty(x.shape)
 
 
+def _cumsum_like(x: Any, dim: int) -> Any:
+    """Integers and bools are summed up as 64 bits."""
+    if x.dtype.is_floating_point:
+        return x.new_empty(x.shape)
+    wide = accumulator(as_dtype(str(x.dtype).removeprefix("torch.")))
+    return x.new_empty(x.shape, dtype=getattr(loaded.torch, wide.name))
+
+
 def _norm(name: str, takes_bias: bool) -> Callable[..., Any]:
     def run(x: Any, weight: Any, *rest: Any) -> Any:
         *bias, eps = rest
@@ -63,13 +77,22 @@ def _norm(name: str, takes_bias: bool) -> Callable[..., Any]:
 
 
 def _matmul_like(a: Any, b: Any) -> Any:
-    torch: Any = importlib.import_module("torch")
+    torch = loaded.torch
+    if min(a.dim(), b.dim()) < 2:
+        message = f"weft::matmul: tensors of {a.dim()} and {b.dim()} axes, and each has two or more"
+        raise LaunchError.here("argument-type", message, "call weft.torch.matmul, which takes vectors too")
     lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return a.new_empty((*lead, a.shape[-2], b.shape[-1]))
+    wide = torch.float32 if a.dtype.is_floating_point else torch.int32  # of products of bytes
+    return a.new_empty((*lead, a.shape[-2], b.shape[-1]), dtype=wide if a.dtype.itemsize == 1 else a.dtype)
 
 
 def _rope(x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
     return _kernel("rope")(x, cos, sin, interleaved=interleaved)
+
+
+def _kept(x: Any, cos: Any, sin: Any) -> tuple[Any, ...]:
+    """What the derivative by the angles takes besides them."""
+    return (x,) if cos.requires_grad or sin.requires_grad else ()
 
 
 def _embedding_like(indices: Any, weight: Any) -> Any:
@@ -81,7 +104,7 @@ def _attention(q: Any, k: Any, v: Any, causal: bool, diagonal: int, scale: float
 
 
 def _attention_like(q: Any, *_: Any) -> Any:
-    torch: Any = importlib.import_module("torch")
+    torch = loaded.torch
     wide = torch.float64 if q.dtype == torch.float64 else torch.float32
     return q.new_empty(q.shape), q.new_empty(q.shape[:-1], dtype=wide)
 
@@ -96,6 +119,7 @@ OPERATIONS: dict[str, Operation] = {
             _same,
             lambda given, y: ((y,), (given[1],)),
             derivatives.softmax,
+            batches.along_a_dim("softmax"),
         ),
         Operation(
             "log_softmax",
@@ -104,6 +128,7 @@ OPERATIONS: dict[str, Operation] = {
             _same,
             lambda given, y: ((y,), (given[1],)),
             derivatives.log_softmax,
+            batches.along_a_dim("log_softmax"),
         ),
         Operation(
             "layer_norm",
@@ -112,6 +137,7 @@ OPERATIONS: dict[str, Operation] = {
             _same,
             lambda given, y: (given[:3], given[3:]),
             derivatives.layer_norm,
+            batches.by_rows("layer_norm"),
         ),
         Operation(
             "rms_norm",
@@ -120,14 +146,16 @@ OPERATIONS: dict[str, Operation] = {
             _same,
             lambda given, y: (given[:2], given[2:]),
             derivatives.rms_norm,
+            batches.by_rows("rms_norm"),
         ),
         Operation(
             "cumsum",
             "(Tensor x, int dim) -> Tensor",
             _along("cumsum"),
-            _same,
+            _cumsum_like,
             lambda given, y: ((), (given[1],)),
             derivatives.cumsum,
+            batches.along_a_dim("cumsum"),
         ),
         Operation(
             "matmul",
@@ -136,14 +164,16 @@ OPERATIONS: dict[str, Operation] = {
             _matmul_like,
             lambda given, y: (given, ()),
             derivatives.matmul,
+            batches.matmul,
         ),
         Operation(
             "rope",
             "(Tensor x, Tensor cos, Tensor sin, bool interleaved) -> Tensor",
             _rope,
             _same,
-            lambda given, y: (given[1:3], given[3:]),
+            lambda given, y: ((*given[1:3], *_kept(*given[:3])), given[3:]),
             derivatives.rope,
+            batches.by_rows("rope"),
         ),
         Operation(
             "embedding",
@@ -152,6 +182,7 @@ OPERATIONS: dict[str, Operation] = {
             _embedding_like,
             lambda given, y: (given[:1], (given[1].shape[0],)),
             derivatives.embedding,
+            batches.by_rows("embedding"),
         ),
         Operation(
             "attention",
@@ -160,27 +191,19 @@ OPERATIONS: dict[str, Operation] = {
             _attention_like,
             lambda given, made: ((*given[:3], *made), given[3:]),
             derivatives.attention,
+            batches.attention,
         ),
     )
 }
 
 
-class _Missing:
-    """In place of the operations, where there is no PyTorch."""
-
-    def __getattr__(self, name: str) -> Any:
-        hint = "install it: pip install torch"
-        raise LaunchError.here("torch-op", "weft.torch needs PyTorch, which is not installed", hint)
-
-
-def register_all() -> Any:
-    """All operations by their names: ``torch.ops.weft``."""
+def register_all() -> None:
+    """Make all operations known to PyTorch, as ``torch.ops.weft``; where there is none, calls are refused."""
     if importlib.util.find_spec("torch") is None:
-        return _Missing()
-    torch: Any = importlib.import_module("torch")
+        return
+    loaded.torch = importlib.import_module("torch")
     for op in OPERATIONS.values():
-        _register(torch, op)
-    return torch.ops.weft
+        _register(loaded.torch, op)
 
 
 def _register(torch: Any, op: Operation) -> None:
@@ -194,6 +217,18 @@ def _register(torch: Any, op: Operation) -> None:
     def backward(ctx: Any, *gradients: Any) -> Any:
         return op.backward(torch, gradients, ctx.saved_tensors, ctx.values)
 
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        message = (
+            f"weft.torch.{op.name} has no derivative forward, which torch.func.jvp, jacfwd and hessian take"
+        )
+        hint = "take those backward: torch.func.jacrev, and jacrev(jacrev(f)) for a hessian"
+        raise LaunchError.here("torch-op", message, hint)
+
     made: Any = torch.library.custom_op(f"weft::{op.name}", run, mutates_args=(), schema=op.schema)
     made.register_fake(op.like)
     made.register_autograd(backward, setup_context=setup)
+    made.register_vmap(partial(op.batched, dispatched))
+    parts: dict[str, Any] = {"forward": made, "setup_context": setup, "backward": backward, "jvp": jvp}
+    parts["vmap"] = partial(op.batched, call)
+    static = {name: staticmethod(part) for name, part in parts.items()}
+    functions[op.name] = type(op.name, (torch.autograd.Function,), static)
