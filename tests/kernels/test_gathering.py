@@ -119,6 +119,35 @@ def test_places_of_all_elements_and_of_a_sort(device: DeviceContext) -> None:
     np.testing.assert_array_equal(found(turned), right)
 
 
+@pytest.mark.parametrize("one_by_one", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_cpu_goes_by_rows_as_by_elements(
+    monkeypatch: pytest.MonkeyPatch, axis: int, one_by_one: bool
+) -> None:
+    generator = np.random.default_rng(axis)
+    x = generator.integers(0, 99, (6, 7, 8)).astype(np.float32).transpose(1, 2, 0)
+    shape = [*x.shape]
+    shape[axis] = 20  # so that places are met more than once
+    places = generator.integers(-x.shape[axis], x.shape[axis], shape)
+    values = generator.integers(0, 99, shape).astype(np.float32)
+    monkeypatch.setattr("weft.kernels.calls.planned.plans_by_key", {})
+    if not one_by_one:  # by atomics and in the order of memory, as a GPU does it
+        monkeypatch.setattr("weft.kernels.gathering.SHORT", 0)
+        monkeypatch.setattr("weft.kernels.gathering.ROWS", 10**9)
+        monkeypatch.setattr("weft.kernels.gathering.COLUMN", 0)
+    np.testing.assert_array_equal(take_along_axis(x, places, axis), np.take_along_axis(x, places, axis))
+    last, total = x.copy(), x.copy()
+    for k in range(20):  # NumPy does not say which of several stays
+        np.put_along_axis(last, places.take([k], axis), values.take([k], axis), axis)
+    grid: list[Any] = [*np.indices(shape)]
+    grid[axis] = places
+    np.add.at(total, tuple(grid), values)
+    np.testing.assert_array_equal(put_along_axis(x.copy(), places, values, axis), last)
+    np.testing.assert_array_equal(put_along_axis(x.copy(), places, values, axis, add=True), total)
+    with pytest.raises(DeviceError, match="an index is outside of the axis"):
+        put_along_axis(x.copy(), places + 99, values, axis)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_elements_are_added_along_an_axis(device: DeviceContext, axis: int) -> None:
     generator = np.random.default_rng(axis)

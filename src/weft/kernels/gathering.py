@@ -3,7 +3,8 @@
 What is written to one place more than once is settled by integers alone, so that results do not depend on
 which thread comes first: where elements are put the last one stays, found by an atomic maximum of their
 numbers; where floats are added the places are sorted with the numbers of the elements, and the elements of a
-place are added in their order by one thread.
+place are added in their order by one thread. On a CPU one thread does all of a row, in order, and columns
+that its cache holds are walked down.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ from weft.math import min as least
 A = TypeVar("A")
 THREADS, TAKING, EACH = 256, 64, 8
 """A block's threads, and of those that take; vectors of a thread that are on their way together."""
+COLUMN = 4096
+"""So many lines of memory, which a column is at most, a core's cache holds for each of three arrays."""
+ROWS, SHORT = 32, 1 << 16
+"""So many rows, or elements, are put without atomics on a CPU."""
 FREE = -1
 """The number of what nobody writes."""
 
@@ -153,7 +158,10 @@ def take_along_axis(x: A, indices: Any, axis: int | None = -1, *, out: Any = Non
     target = op.result(numbers.shape, source.dtype, out)
     if target.size:
         step = source.strides[along]
-        extents, steps = merged(target.shape, _fixed(source, along), numbers.strides, target.strides)
+        lines = target.shape, _fixed(source, along), numbers.strides, target.strides
+        if op.threads_are_loops and source.shape[along] <= COLUMN:
+            lines = [(*line[:along], *line[along + 1 :], line[along]) for line in lines]
+        extents, steps = merged(*lines)
         lines = (source, steps[0], step, numbers, steps[1], target, steps[2])
         counts, threads = (target.size, source.shape[along], extents), _threads(op)
         grid = -(-target.size // threads)
@@ -362,7 +370,13 @@ def put_along_axis(
     whole = target.seen(target.shape, row_major(target.shape))
     rows, numbers, along = _row_by_row(op, whole, op["indices"], axis)
     given = _spread(given, numbers.shape)
-    if given.size:
+    if given.size and _in_order(op, axis, rows, numbers, add):
+        lines = target.seen(rows.shape, target.strides), numbers, given
+        extents, steps = merged(*_without(along, rows.shape, *[line.strides for line in lines]))
+        each = tuple([line.strides[along] for line in lines])
+        counts = numbers.shape[along], rows.shape[along], extents
+        op.launch(put_in_order, prod(extents), 1, *lines, steps, each, *counts, add=add)
+    elif given.size:
         made, given = contiguous(op, target), contiguous(op, given)
         places, threads = op.scratch(numbers.size, as_dtype("int64")), _threads(op)
         extents, steps = merged(numbers.shape, _fixed(rows, along), numbers.strides)
@@ -375,6 +389,43 @@ def put_along_axis(
         if made is not target:
             copy(op, made, target)
     return op.give(target)
+
+
+def _in_order(op: Operands, axis: int | None, rows: Operand, numbers: Operand, add: bool) -> bool:
+    """Whether a thread of a CPU puts what goes to a row, one after the other, as rows are many or short."""
+    if not op.threads_are_loops or axis is None or (add and rows.dtype.bits < 32 and rows.dtype.is_float):
+        return False
+    own = op["x"].shape
+    alike = all(a == b for n, (a, b) in enumerate(zip(own, rows.shape, strict=True)) if n != axis % len(own))
+    return alike and (numbers.size <= SHORT or numbers.size >= ROWS * numbers.shape[axis])
+
+
+def _without(along: int, *lines: Sequence[int]) -> list[tuple[int, ...]]:
+    return [(*line[:along], *line[along + 1 :]) for line in lines]
+
+
+@kernel
+def put_in_order(
+    x: Pointer[Any],
+    indices: Pointer[Any],
+    values: Pointer[Any],
+    steps: Any,
+    each: Any,
+    number: Int,
+    n: Int,
+    extents: Any,
+    *,
+    add: Comptime[bool],
+):
+    """A row a thread."""
+    row = begin(x, steps[0], block_idx.x, extents)
+    places, given = (begin(p, steps[i + 1], block_idx.x, extents) for i, p in enumerate((indices, values)))
+    for k in range(number):
+        at = _inside(Int(places[k * each[1]]), n) * each[0]
+        if add:
+            row[at] += given[k * each[2]]
+        else:
+            row[at] = given[k * each[2]]
 
 
 @kernel
