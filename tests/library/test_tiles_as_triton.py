@@ -52,6 +52,20 @@ def test_axes_are_added_and_extents_given_as_lists(launch: Launch) -> None:
 
 
 @tile.tile_kernel(threads=64)
+def _without_axes(x: LayoutTensor[Float32], rows: LayoutTensor[Float32], columns: LayoutTensor[Float32]):
+    t = tile.load(x, (0, 0), (16, 32))
+    tile.store(rows, 0, t.sum(axis=1)[:, 0])
+    tile.store(columns, 0, t.max(axis=0)[-1, :])
+
+
+def test_axes_of_one_element_are_taken_away(launch: Launch) -> None:
+    x = np.random.default_rng(5).integers(0, 99, (16, 32)).astype(np.float32)
+    made = launch(_without_axes, x, np.zeros(16, np.float32), np.zeros(32, np.float32), grid_dim=1)
+    np.testing.assert_array_equal(made[1], x.sum(axis=1))
+    np.testing.assert_array_equal(made[2], x.max(axis=0))
+
+
+@tile.tile_kernel(threads=64)
 def _functions(x: LayoutTensor[Float32], out: LayoutTensor[Float32], a: Float32):
     t = tile.load(x, 0, 128)
     sines, cosines = sincos(t)
@@ -108,6 +122,8 @@ REFUSED = {
     "tile.store(x, 0, tile.zeros((4, 64)).sum(axis=0))": ("more axes than the tensor", r"\.reshape\(64\)"),
     "for v in t:\n        pass": ("a loop cannot run over a Tile", r"unroll\(range\(len\(t\)\)\)"),
     "s = t[0:32]": ("brackets of a tile take a number", "tile.load"),
+    "s = t[:, 1]": ("brackets of a tile take a number", "tile.load"),
+    "s = t[None, :][:, 0]": ("stands for an axis of extent 1, not one of 64", "reduce it first"),
     "s = t[:, :]": ("2 axes are named of a tile of 1", "for each axis"),
     "s = tile.make_block_ptr(x)": ("no attribute", r"tile.load\(x, \(i, j\)"),
     "tile.debug_barrier()": ("no attribute", r"barrier\(\), from weft.gpu"),

@@ -391,7 +391,7 @@ def test_tables(device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path) 
         tuned = autotune(space, key=["n"], measure=times({1: 2.0, 2: 1.0}))(scale)
         choices = [tuned.tune(device, x, out, n, grid_dim=blocks, block_dim=64) for n in (10, 20)]
     write_table(path, choices[:1])
-    write_table(path, choices[1:])
+    write_table(path, [*choices, choices[1]])  # the last of a class stays
     entries = json.loads(path.read_text())["choices"]
     assert [(e["key"], e["config"]) for e in entries] == [({"n": 10}, {"EACH": 2}), ({"n": 20}, {"EACH": 2})]
     with config.scope(cache_dir=tmp_path / "two", tune=False):
@@ -410,6 +410,12 @@ def test_tables(device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path) 
 
 
 @pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # on a GPU launches copy them
+@pytest.mark.parametrize("timeout", ["10", 0, None])
+def test_a_time_that_is_no_number_of_seconds(timeout: Any) -> None:
+    with pytest.raises(LaunchError, match=r"timeout= is (.|\n)*write seconds"):
+        autotune({"EACH": [1]}, key=["n"], timeout=timeout)(scale)
+
+
 def test_arrays_and_memory_that_arguments_share(device: DeviceContext) -> None:
     whole = np.arange(2 * N, dtype=np.float32)
 

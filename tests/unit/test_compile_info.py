@@ -156,3 +156,10 @@ def test_errors() -> None:
     assert "no emission kind 'sass'" in refused(Int32, by=1, emission_kind="sass", target="x86-64")
     with pytest.raises(CompileError, match="is not a function that weft can compile"):
         compile_info(3)  # pyright: ignore
+
+
+def test_a_function_that_launches_is_no_kernel() -> None:
+    from weft.kernels import softmax
+
+    with pytest.raises(CompileError, match=r"softmax is called on the host(.|\n)*weft.kernels.softmaxes"):
+        compile_info(softmax, target="sm_90")

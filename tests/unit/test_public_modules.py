@@ -79,6 +79,8 @@ def test_a_name_of_another_module(asked: str, where: str) -> None:
         ("scatter_add", "put_along_axis(x, indices, values, axis, add=True), or put"),
         ("permute", "transpose(x, axes)"),
         ("radix_sort", "sort(x), or sort_by_key(keys, values)"),
+        ("median", "sort(x, axis), and take the middle of each row"),
+        ("dot", "matmul(a, b)"),
         ("flash_attention", "attention, from weft.kernels"),
     ],
 )

@@ -128,6 +128,9 @@ _CALLED = {
     "paged_attention": "decode_attention(q, k, v, page_table=pages, lengths=lengths)",
     "linear": "matmul(x, transpose(weight), bias=bias)",
     "matvec": "gemv(a, x)",
+    "dot": "matmul(a, b)",
+    "norm": "sum(x * x, axis), and take its root",
+    "median": "sort(x, axis), and take the middle of each row",
 }
 """What other libraries call what is here."""
 

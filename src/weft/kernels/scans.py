@@ -244,6 +244,9 @@ def scan(
         >>> scan(np.array([1, 2, 3]), lambda a, b: a * b, init=10, exclusive=True)
         array([10, 10, 20])
     """
+    if type(function).__name__ == "ufunc" and not isinstance(function, str):
+        words: dict[str, Word] = {"maximum": "max", "minimum": "min"}  # which do what NumPy's functions do
+        function = words.get(function.__name__, function)
     known: Any = _WORDS.get(function) if isinstance(function, str) else function
     if not _takes_two(known):
         given = f"`{getattr(function, '__name__', function)}`" if callable(known) else repr(function)

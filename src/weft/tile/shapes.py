@@ -9,7 +9,7 @@ from weft.diagnostics import INDEX, refuse
 from weft.lang.number import Number
 from weft.lang.python_number import python_number
 from weft.tile.distribution import Bit, Distribution, Shape, bits_of
-from weft.tile.tile import Tile, is_whole
+from weft.tile.tile import Tile, is_first, is_whole
 
 __all__ = ["checked", "power_of_two", "reshaped", "spread"]
 
@@ -82,17 +82,25 @@ def reshaped(tile: Tile[Any], shape: Any) -> Tile[Any]:
 
 
 def spread(tile: Tile[Any], index: tuple[Any, ...]) -> Tile[Any]:
-    """The tile with an axis of extent 1 for each None, as ``t[:, None]`` says."""
+    """The tile with an axis of extent 1 for each None, as ``t[:, None]`` says, and without one for each 0."""
     axes = len(tile.shape)
-    named = sum(map(is_whole, index))
+    named = sum(is_whole(part) or is_first(part) for part in index)
     if named > axes or index.count(Ellipsis) > 1:
         refuse(
             "rank", f"{named} axes are named of a tile of {axes}", hint="write `:` for each axis", part=INDEX
         )
     at = index.index(Ellipsis) if Ellipsis in index else len(index)
     index = (*index[:at], *[slice(None)] * (axes - named), *index[at + 1 :])
-    extents = iter(tile.shape)
-    return reshaped(tile, tuple([1 if part is None else next(extents) for part in index]))
+    extents, made = iter(tile.shape), list[int]()
+    for part in index:
+        extent = 1 if part is None else next(extents)
+        if not is_first(part):
+            made.append(extent)
+        elif extent != 1:
+            message = f"`{part}` in brackets of a tile stands for an axis of extent 1, not one of {extent}"
+            hint = "reduce it first, t.sum(axis=1)[:, 0] say, or load the part that is meant"
+            refuse("index", message, hint=hint, part=INDEX)
+    return reshaped(tile, tuple(made))
 
 
 def _flat(shape: Shape) -> dict[Bit, int]:

@@ -112,7 +112,10 @@ class Tile(Generic[T]):
     def __getitem__(self, number: slice | EllipsisType | tuple[Any, ...] | None) -> Tile[T]: ...
 
     def __getitem__(self, number: Any) -> Any:
-        """One of this thread's elements, by a number known at compile time; ``t[:, None]`` adds an axis."""
+        """One of this thread's elements, by a number known at compile time.
+
+        ``t[:, None]`` adds an axis, and ``t[:, 0]`` takes one of extent 1 away.
+        """
         if _is_spread(number):
             from weft.tile.shapes import spread
 
@@ -383,9 +386,15 @@ define_operators(Tile, ARITHMETIC + BITWISE, _operator)
 
 
 def _is_spread(index: Any) -> bool:
-    """Whether brackets only say where an axis is added: ``[:, None]``."""
+    """Whether brackets only say where an axis is added or taken away: ``[:, None]``, ``[:, 0]``."""
     parts = cast("tuple[Any, ...]", index) if isinstance(index, tuple) else (index,)
-    return all(part is None or part is Ellipsis or is_whole(part) for part in parts)
+    kept = [part is None or part is Ellipsis or is_whole(part) for part in parts]
+    return any(kept) and all(keeps or is_first(part) for keeps, part in zip(kept, parts, strict=True))
+
+
+def is_first(part: Any) -> bool:
+    """Whether a part of an index is the element of an axis of extent 1."""
+    return type(part) is int and part in (0, -1)
 
 
 def is_whole(part: Any) -> bool:

@@ -138,11 +138,10 @@ def write_table(path: str | os.PathLike[str], choices: Iterable[Choice]) -> None
         ValueError: there is another file of that name.
     """
     place = Path(path)
-    new = [_entry(choice) for choice in choices]
     old = entries_of(place) if place.exists() else []
-    taken = [_of(entry) for entry in new]
-    merged = sorted([entry for entry in old if _of(entry) not in taken] + new, key=_of)
-    text = json.dumps({"format": FORMAT, "choices": merged}, indent=1, ensure_ascii=False) + "\n"
+    merged = {_of(entry): entry for entry in [*old, *map(_entry, choices)]}
+    entries = [merged[of] for of in sorted(merged)]
+    text = json.dumps({"format": FORMAT, "choices": entries}, indent=1, ensure_ascii=False) + "\n"
     part = place.with_name(f"{place.name}.{os.urandom(4).hex()}.part")
     try:
         part.write_text(text, encoding="utf-8", newline="\n")

@@ -32,7 +32,10 @@ class Rules:
         self.min_occupancy: float = given["min_occupancy"]
         self.table: Table | None = _table(fn.file, given["table"])
         self.on_launch: bool = given["on_launch"]
-        self.how: Measure = Measure(given["timeout"], given["isolated"], given["measure"])
+        timeout = given["timeout"]
+        if not isinstance(timeout, (int, float)) or timeout <= 0:
+            refuse(f"timeout= is {timeout!r}", "write seconds, 10.0 say", ("timeout", 9))
+        self.how: Measure = Measure(timeout, given["isolated"], given["measure"])
 
 
 def _default(space: list[Config], given: Any, known: tuple[str, ...]) -> Any:
