@@ -132,8 +132,7 @@ def test_a_cpu_goes_by_rows_as_by_elements(
     values = generator.integers(0, 99, shape).astype(np.float32)
     monkeypatch.setattr("weft.kernels.calls.planned.plans_by_key", {})
     if not one_by_one:  # by atomics and in the order of memory, as a GPU does it
-        monkeypatch.setattr("weft.kernels.gathering.SHORT", 0)
-        monkeypatch.setattr("weft.kernels.gathering.ROWS", 10**9)
+        monkeypatch.setattr("weft.kernels.gathering._in_order", lambda *given: False)
         monkeypatch.setattr("weft.kernels.gathering.COLUMN", 0)
     np.testing.assert_array_equal(take_along_axis(x, places, axis), np.take_along_axis(x, places, axis))
     last, total = x.copy(), x.copy()
@@ -146,6 +145,16 @@ def test_a_cpu_goes_by_rows_as_by_elements(
     np.testing.assert_array_equal(put_along_axis(x.copy(), places, values, axis, add=True), total)
     with pytest.raises(DeviceError, match="an index is outside of the axis"):
         put_along_axis(x.copy(), places + 99, values, axis)
+    some = generator.integers(-x.shape[axis], x.shape[axis], 20)
+    last, total = (np.moveaxis(x.copy(), axis, 0) for _ in range(2))
+    for place, value in zip(some, np.moveaxis(values, axis, 0), strict=True):
+        last[place] = value
+        total[place] += value
+    for add, right in ((False, last), (True, total)):
+        made = put(x.copy(), some, values, axis, add=add)
+        np.testing.assert_array_equal(np.moveaxis(made, axis, 0), right)
+    with pytest.raises(DeviceError, match="an index is outside of the axis"):
+        put(x.copy(), some + 99, values, axis)
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -30,8 +30,8 @@ THREADS, TAKING, EACH = 256, 64, 8
 """A block's threads, and of those that take; vectors of a thread that are on their way together."""
 COLUMN = 4096
 """So many lines of memory, which a column is at most, a core's cache holds for each of three arrays."""
-ROWS, SHORT = 32, 1 << 16
-"""So many rows, or elements, are put without atomics on a CPU."""
+WIDE = 256
+"""So many elements of a place are put by one thread of a CPU."""
 FREE = -1
 """The number of what nobody writes."""
 
@@ -59,7 +59,7 @@ def take(x: A, indices: Any, axis: int | None = None, *, out: Any = None) -> A:
     """Elements of an axis by their places, as ``numpy.take``: ``x[..., indices, ...]``.
 
     Args:
-        x: an array of any type, shape and strides.
+        x: an array of elements of 1, 2, 4 or 8 bytes, of any shape and strides.
         indices: integers, of any shape; below 0 they count from the end. One outside stops the kernel, as a
             failed ``assert`` does.
         axis: the axis; None for all elements in row-major order.
@@ -136,7 +136,7 @@ def take_along_axis(x: A, indices: Any, axis: int | None = -1, *, out: Any = Non
     """Elements of each row along an axis by their places there, as ``numpy.take_along_axis``.
 
     Args:
-        x: an array of any type, shape and strides.
+        x: an array of elements of 1, 2, 4 or 8 bytes, of any shape and strides.
         indices: integers, with as many axes as ``x``; of the others either may have one element for all of
             the other's. Below 0 they count from the end. One outside stops the kernel.
         axis: the axis; None for all elements in row-major order, by indices on one axis.
@@ -370,12 +370,13 @@ def put_along_axis(
     whole = target.seen(target.shape, row_major(target.shape))
     rows, numbers, along = _row_by_row(op, whole, op["indices"], axis)
     given = _spread(given, numbers.shape)
-    if given.size and _in_order(op, axis, rows, numbers, add):
-        lines = target.seen(rows.shape, target.strides), numbers, given
-        extents, steps = merged(*_without(along, rows.shape, *[line.strides for line in lines]))
-        each = tuple([line.strides[along] for line in lines])
+    own = [*target.shape[:along], rows.shape[along], *target.shape[along + 1 :]]
+    if given.size and axis is not None and own == [*rows.shape] and _in_order(op, target, add):
+        lines = rows.shape, target.strides, numbers.strides, given.strides
+        extents, steps = merged(*[(*line[:along], *line[along + 1 :]) for line in lines])
+        each = tuple([line[along] for line in lines[1:]])
         counts = numbers.shape[along], rows.shape[along], extents
-        op.launch(put_in_order, prod(extents), 1, *lines, steps, each, *counts, add=add)
+        op.launch(put_in_order, prod(extents), 1, target, numbers, given, steps, each, *counts, add=add)
     elif given.size:
         made, given = contiguous(op, target), contiguous(op, given)
         places, threads = op.scratch(numbers.size, as_dtype("int64")), _threads(op)
@@ -383,25 +384,16 @@ def put_along_axis(
         counts = steps[0], rows.strides[along], numbers.size, rows.shape[along], extents
         grid = -(-numbers.size // threads)
         op.launch(flattened, grid, threads, numbers, steps[1], places, *counts, threads=threads)
-        _put(
-            op, Places(1, made.size, 1, (0, 1, 0)), places, given, made, add=add, deterministic=deterministic
-        )
+        flat = Places(1, made.size, 1, (0, 1, 0))
+        _put(op, flat, places, given, made, add=add, deterministic=deterministic)
         if made is not target:
             copy(op, made, target)
     return op.give(target)
 
 
-def _in_order(op: Operands, axis: int | None, rows: Operand, numbers: Operand, add: bool) -> bool:
-    """Whether a thread of a CPU puts what goes to a row, one after the other, as rows are many or short."""
-    if not op.threads_are_loops or axis is None or (add and rows.dtype.bits < 32 and rows.dtype.is_float):
-        return False
-    own = op["x"].shape
-    alike = all(a == b for n, (a, b) in enumerate(zip(own, rows.shape, strict=True)) if n != axis % len(own))
-    return alike and (numbers.size <= SHORT or numbers.size >= ROWS * numbers.shape[axis])
-
-
-def _without(along: int, *lines: Sequence[int]) -> list[tuple[int, ...]]:
-    return [(*line[:along], *line[along + 1 :]) for line in lines]
+def _in_order(op: Operands, x: Operand, add: bool) -> bool:
+    """Whether one thread puts what goes to a row, one after the other: on a CPU, where atomics cost more."""
+    return op.threads_are_loops and not (add and x.dtype.is_float and x.dtype.bits < 32)
 
 
 @kernel
@@ -472,6 +464,11 @@ def _put(
     deterministic: bool,
 ) -> None:
     rows, inner = numbers.size, places.inner
+    if _in_order(op, x, add):
+        parts = -(-inner // WIDE)
+        arguments = numbers, given, x, rows, inner, parts, places.n, places.steps
+        op.launch(put_by_parts, places.outer * parts, 1, *arguments, add=add)
+        return
     settled = not deterministic or (add and given.dtype.kind in DTYPE_KINDS["integer"])
     threads = _threads(op)
     grid, of_rows = -(-given.size // threads), -(-rows // threads)
@@ -493,6 +490,32 @@ def _put(
         sort(order.given, out=order.given)
         kind = written(accumulator(given.dtype))
         op.launch(added, grid, threads, order, given, x, *shape, kind=kind, threads=threads)
+
+
+@kernel
+def put_by_parts(
+    indices: Pointer[Any],
+    values: Pointer[Any],
+    x: Pointer[Any],
+    rows: Int,
+    inner: Int,
+    parts: Int,
+    n: Int,
+    steps: Any,
+    *,
+    add: Comptime[bool],
+):
+    """A part of all places a thread."""
+    before, first = block_idx.x // parts, block_idx.x % parts * WIDE
+    end = least(first + WIDE, inner)
+    for row in range(rows):
+        to = x + (before * steps[0] + _inside(Int(indices[row]), n) * steps[1])
+        given = values + (before * rows + row) * inner
+        for part in range(first, end):
+            if add:
+                to[part * steps[2]] += given[part]
+            else:
+                to[part * steps[2]] = given[part]
 
 
 @kernel
