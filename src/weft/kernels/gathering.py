@@ -16,12 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 from weft.atomic import Atomic
 from weft.dtype import as_dtype
 from weft.gpu import block_idx, thread_idx
+from weft.kernels.by_places import WIDE, inside, put_by_parts, put_in_order, taken_by_parts
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, merged, row_major
 from weft.kernels.row_memory import begin
 from weft.kernels.sorts import sort
-from weft.lang import Comptime, Int, Int64, Pointer, func, kernel, unroll
+from weft.lang import Comptime, Int, Int64, Pointer, kernel, unroll
 from weft.lang.generic import written
 from weft.math import min as least
 
@@ -30,8 +31,8 @@ THREADS, TAKING, EACH = 256, 64, 8
 """A block's threads, and of those that take; vectors of a thread that are on their way together."""
 COLUMN = 4096
 """So many lines of memory, which a column is at most, a core's cache holds for each of three arrays."""
-WIDE = 256
-"""So many elements of a place are put by one thread of a CPU."""
+SHORT = 16
+"""A CPU takes fewer neighbours than these one by one."""
 FREE = -1
 """The number of what nobody writes."""
 
@@ -124,8 +125,17 @@ def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any
         deep, each = TAKING // across, min(EACH, -(-inner // across))
     known = {"across": across, "deep": deep, "each": each, "width": width}
     bits = x.bits
+    if op.threads_are_loops and inner < SHORT:
+        parts = -(-rows // WIDE)
+        arguments = x, numbers, made, rows, inner, parts, source.n, source.steps
+        op.launch(taken_by_parts, source.outer * parts, 1, *arguments, bits=bits)
+        return _given(op, made, target)
     arguments = x, numbers, made, source.outer * rows, rows, inner, source.n, source.steps
     op.launch(taken, -(-source.outer * rows // deep), (across, deep), *arguments, bits=bits, **known)
+    return _given(op, made, target)
+
+
+def _given(op: Operands, made: Operand, target: Operand) -> Any:
     if made is not target:
         copy(op, made.seen(target.shape, row_major(target.shape)), target)
     return op.give(target)
@@ -226,7 +236,7 @@ def taken_along(
     """An element a thread."""
     unit = block_idx.x * threads + thread_idx.x
     if unit < number:
-        place = _inside(Int(begin(indices, steps, unit, extents)[0]), n)
+        place = inside(Int(begin(indices, steps, unit, extents)[0]), n)
         row = begin(x.bitcast(bits), x_steps, unit, extents)
         begin(out.bitcast(bits), out_steps, unit, extents)[0] = row[place * x_step]
 
@@ -260,7 +270,7 @@ def taken(
     """``across`` threads copy the inner part of a place, ``each`` so many vectors at a time."""
     row = block_idx.x * deep + thread_idx.y
     if row < number:
-        place = _inside(Int(indices[row % rows]), n)
+        place = inside(Int(indices[row % rows]), n)
         source = x.bitcast(bits) + (row // rows * steps[0] + place * steps[1])
         target = out.bitcast(bits) + row * inner * width
         aligned, step = bits.dtype.itemsize * (1 if across * deep == 1 else width), steps[2] * width
@@ -270,14 +280,6 @@ def taken(
             for i in unroll(range(each)):
                 if first + i * across < inner:
                     target.store((first + i * across) * width, values[i], alignment=aligned)
-
-
-@func
-def _inside(place: Int, n: Int) -> Int:
-    """A place, counted from the front."""
-    found = place + n if place < 0 else place
-    assert 0 <= found < n, "an index is outside of the axis"
-    return found
 
 
 @planned
@@ -397,30 +399,6 @@ def _in_order(op: Operands, x: Operand, add: bool) -> bool:
 
 
 @kernel
-def put_in_order(
-    x: Pointer[Any],
-    indices: Pointer[Any],
-    values: Pointer[Any],
-    steps: Any,
-    each: Any,
-    number: Int,
-    n: Int,
-    extents: Any,
-    *,
-    add: Comptime[bool],
-):
-    """A row a thread."""
-    row = begin(x, steps[0], block_idx.x, extents)
-    places, given = (begin(p, steps[i + 1], block_idx.x, extents) for i, p in enumerate((indices, values)))
-    for k in range(number):
-        at = _inside(Int(places[k * each[1]]), n) * each[0]
-        if add:
-            row[at] += given[k * each[2]]
-        else:
-            row[at] = given[k * each[2]]
-
-
-@kernel
 def flattened(
     indices: Pointer[Any],
     steps: Any,
@@ -436,7 +414,7 @@ def flattened(
     """Places along an axis as those of all elements."""
     unit = block_idx.x * threads + thread_idx.x
     if unit < number:
-        place = _inside(Int(begin(indices, steps, unit, extents)[0]), n)
+        place = inside(Int(begin(indices, steps, unit, extents)[0]), n)
         places[unit] = begin(Int(0), x_steps, unit, extents) + place * x_step
 
 
@@ -493,32 +471,6 @@ def _put(
 
 
 @kernel
-def put_by_parts(
-    indices: Pointer[Any],
-    values: Pointer[Any],
-    x: Pointer[Any],
-    rows: Int,
-    inner: Int,
-    parts: Int,
-    n: Int,
-    steps: Any,
-    *,
-    add: Comptime[bool],
-):
-    """A part of all places a thread."""
-    before, first = block_idx.x // parts, block_idx.x % parts * WIDE
-    end = least(first + WIDE, inner)
-    for row in range(rows):
-        to = x + (before * steps[0] + _inside(Int(indices[row]), n) * steps[1])
-        given = values + (before * rows + row) * inner
-        for part in range(first, end):
-            if add:
-                to[part * steps[2]] += given[part]
-            else:
-                to[part * steps[2]] = given[part]
-
-
-@kernel
 def freed(owners: Pointer[Int64], n: Int, *, threads: Comptime[int]):
     """Nobody writes to any place."""
     at = block_idx.x * threads + thread_idx.x
@@ -531,7 +483,7 @@ def claimed(indices: Pointer[Any], owners: Pointer[Int64], rows: Int, n: Int, *,
     """The last that writes to each place."""
     row = block_idx.x * threads + thread_idx.x
     if row < rows:
-        Atomic.fetch_max(owners + _inside(Int(indices[row]), n), row, ordering="relaxed")
+        Atomic.fetch_max(owners + inside(Int(indices[row]), n), row, ordering="relaxed")
 
 
 @kernel
@@ -554,7 +506,7 @@ def scattered(
     unit = block_idx.x * threads + thread_idx.x
     if unit < rows * inner * outer:
         part, row, before = unit % inner, unit // inner % rows, unit // inner // rows
-        place = _inside(Int(indices[row]), n)
+        place = inside(Int(indices[row]), n)
         at = before * steps[0] + place * steps[1] + part * steps[2]
         if add:
             Atomic.fetch_add(x + at, values[unit], ordering="relaxed")
@@ -567,7 +519,7 @@ def numbered(indices: Pointer[Any], order: Pointer[Int64], rows: Int, n: Int, *,
     """Places, and behind each the number of its element."""
     row = block_idx.x * threads + thread_idx.x
     if row < rows:
-        order[row] = _inside(Int(indices[row]), n) << 32 | row
+        order[row] = inside(Int(indices[row]), n) << 32 | row
 
 
 @kernel
