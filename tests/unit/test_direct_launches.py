@@ -103,6 +103,27 @@ def test_a_short_launch_has_ended_when_the_call_returns(ctx: DeviceContext) -> N
     assert x.tolist() == [150.0] * 4
 
 
+@pytest.mark.parametrize("options", [{"grid_dim": 1, "block_dim": 4}, {"over": 4}])
+def test_a_name_from_before_launches_without_python(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    native_code()
+    with DeviceContext(api="cpu") as ctx:
+        go, buffer = ctx.enqueue_function, ctx.enqueue_create_buffer(Float32, 4)
+        buffer.enqueue_fill(0.0)
+        repeated(lambda: go(add_one, buffer, 4, **options), ctx)
+        assert type(go) is not type(len)
+
+        def slow(*_: Any, **__: Any) -> None:
+            raise AssertionError("prepared by Python")
+
+        monkeypatch.setattr(DeviceContext, "_launch", slow)
+        repeated(lambda: go(add_one, buffer, 4, **options), ctx)
+        monkeypatch.undo()
+        with pytest.raises(LaunchError, match="grid_dim"):
+            go(add_one, buffer, 4, grid_dim=0, block_dim=4)
+        with buffer.map_to_host() as host:
+            assert list(host) == [100.0] * 4
+
+
 def test_the_order_of_a_stream_is_kept(ctx: DeviceContext) -> None:
     log = ctx.enqueue_create_buffer(Int32, 4000)
     log.enqueue_fill(0)

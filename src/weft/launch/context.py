@@ -329,6 +329,15 @@ class DeviceContext(MakesTiles, BaseContext):
         asked = None
         if cluster_dim is not None or cooperative is not False or pdl is not False:
             asked = cluster_dim, cooperative, pdl
+        if (
+            native := vars(self).get("enqueue_function")
+        ) is not None:  # called by a name from before it was there
+            options = {"grid_dim": grid_dim, "block_dim": block_dim, "over": over, "stream": stream}
+            options = {name: value for name, value in options.items() if value is not None}
+            if asked is not None:
+                options |= {"cluster_dim": cluster_dim, "cooperative": cooperative, "pdl": pdl}
+            native(found, *args, **named, **options, shared_mem_bytes=shared_mem_bytes)
+            return
         self._launch(found, args, named, (over, grid_dim, block_dim, shared_mem_bytes, stream), asked)
         self._launches += self.recording is None
         if self._launches % AFTER == 0:
