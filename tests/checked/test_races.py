@@ -10,7 +10,7 @@ import pytest
 from planted import found, marked
 from weft import DeviceError, Float32, Int, Int32, Pointer, UInt8, func, kernel
 from weft.atomic import Atomic
-from weft.gpu import barrier, block_idx, global_idx, thread_idx
+from weft.gpu import barrier, block_idx, global_idx, thread_idx, warp
 from weft.gpu.host import DeviceContext
 from weft.memory import AddressSpace, stack_allocation
 
@@ -253,6 +253,27 @@ def test_no_race_no_report(ctx: DeviceContext) -> None:
         assert found(ctx, all_well, x, count) == []
         assert x.tolist() == [64.0] * 128
         assert count.tolist() == [128, 7]
+
+
+@kernel
+def warps_in_rounds(x: Pointer[Int32], out: Pointer[Int32], one: Int):
+    i = thread_idx.x
+    value = Int32(0)
+    x[i + 1] = Int32(i)  #!
+    if i == one:
+        value += x[i + 2]  #!
+    for _ in range(3):
+        warp.syncwarp()
+    value += x[i]
+    out[i] = value
+
+
+def test_telling_leaves_registers_alone(ctx: DeviceContext) -> None:
+    """LLVM cleared the upper halves of the caller's vectors: half of the waits behind were not counted."""
+    x, out = np.zeros(64, np.int32), np.zeros(32, np.int32)
+    (report,) = found(ctx, warps_in_rounds, x, out, 20, grid=1, block=32)
+    assert report.lines == marked(warps_in_rounds)
+    assert np.delete(out, 20).tolist() == [0, *range(19), *range(20, 31)]
 
 
 def test_the_report_names_threads_blocks_and_memory(ctx: DeviceContext) -> None:

@@ -47,6 +47,7 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         family=family,
         sync_scopes={"block": "block"},
         rare_convention="preserve_allcc" if family in ("x86", "aarch64") else "",
+        telling_convention="preserve_mostcc" if family in ("x86", "aarch64") else "",
         aliases=aliases,
     )
 

@@ -110,7 +110,9 @@ class Target:
     it uses a word of ``isa_of``, the version that this one came with.
     ``own_words`` are what later machines will not have: code with one of them is for this machine alone,
     ``sm_90a`` say.
-    ``rare_convention`` is LLVM's for functions that are seldom called, and leave registers to their callers.
+    ``rare_convention`` is LLVM's for functions that are seldom called, and leave registers to their callers;
+    ``telling_convention`` for those of them that call C. On x86 these cannot leave vectors alone: LLVM clears
+    their upper halves (``vzeroupper``) where a function returns that has kept them.
     ``level`` is how much LLVM optimises for it, from 0 to 3. ``residence`` says how many blocks its
     multiprocessors hold.
     ``words`` are names that the target's assembler gives a meaning of its own.
@@ -127,6 +129,7 @@ class Target:
     machine: Mapping[str, Word] = field(default_factory=dict[str, Word])
     kernel_convention: str = ""
     rare_convention: str = ""
+    telling_convention: str = ""
     supported: frozenset[Feature] = frozenset()
     warp_size: int = 1
     converts_halves: bool = True

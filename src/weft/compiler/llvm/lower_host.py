@@ -26,7 +26,7 @@ def _host_tell(lw: Lowering, op: Op) -> None:
     if op.attrs.get("every"):
         given = ", ".join([lw.typed(state), f"i32 {op.attrs['site']}", *map(lw.typed, words)])
         told = _told_once(lw, op.int_attr("site"), len(words))
-        lw.put(f"call {lw.target.rare_convention} void @{told}({given})")
+        lw.put(f"call {lw.target.telling_convention} void @{told}({given})")
         return
     block = lw.scratch(len(words)) if words else "null"
     for n, word in enumerate(words):
@@ -44,7 +44,7 @@ def _told_once(lw: Lowering, site: int, count: int) -> str:
     _count_at(lw, site)
     given = ", ".join(["i64 %state", "i32 %site", *words])
     lines = [
-        f"define internal {lw.target.rare_convention} void @{name}({given}) cold noinline nounwind {{",
+        f"define internal {lw.target.telling_convention} void @{name}({given}) cold noinline nounwind {{",
         f"  %count = getelementptr i64, ptr @{FAULTS}, i32 %site",
         "  %before = atomicrmw add ptr %count, i64 1 monotonic, align 8",
         "  %is_first = icmp eq i64 %before, 0",

@@ -231,6 +231,7 @@ class Lowering:
                 f"define internal {rare}{result} @{function_symbol(f.name)}",
                 " alwaysinline nounwind" if f.inline else " noinline nounwind",
             )
+            attributes += " noimplicitfloat" if f.rare else ""  # no vectors: see Target.telling_convention
         if self.debug is not None and self.debug.variables:
             attributes = ' noinline optnone nounwind "frame-pointer"="all"'
         attributes += f"{self.convergent}{' presplitcoroutine' * f.resumable}"
