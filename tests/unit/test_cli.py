@@ -203,11 +203,21 @@ def test_checks_do_not_stop_the_program_and_are_told_at_its_end(weft: Run, tmp_p
     assert (done.returncode, done.stdout) == (1, "")
 
 
+def test_reports_stand_alone_on_standard_output(weft: Run, tmp_path: Path) -> None:
+    loud = "import os, subprocess, weft.gpu.host\nos.write(1, b'raw ')\nsubprocess.run(['echo', 'child'])\n"
+    (tmp_path / "loud.py").write_text(loud + "weft.gpu.host.DeviceContext(api='cpu').close()\nprint('own')\n")
+    done = weft("run", "--check", "--format", "json", "loud.py")
+    assert (done.returncode, json.loads(done.stdout)["reports"]) == (0, [])
+    assert sorted(done.stderr.split()) == ["child", "own", "raw"]
+    done = weft("run", "--check", "--format", "json", "-o", "found.json", "loud.py")
+    assert sorted(done.stdout.split()) == ["child", "own", "raw"]
+
+
 def test_reports_for_programs(weft: Run, tmp_path: Path) -> None:
     (tmp_path / "several.py").write_text(SEVERAL)
     done = weft("run", "--format", "json", "--check", "several.py", "0")
-    said = json.loads(done.stdout.removeprefix("end 0.25\n"))
-    assert (done.returncode, done.stderr, said["version"]) == (1, "", 1)
+    said = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, said["version"]) == (1, "end 0.25\n", 1)
     wild, claim = said["reports"]
     assert {name: wild[name] for name in ("code", "line", "column", "end_line", "end_column")} == {
         "code": "out-of-bounds",

@@ -43,6 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (["run", "--format", "json", "program.py"], "add --check"),
         (["run", "-o", "found.json", "program.py"], "add --check"),
+        (["run", "--check=", "program.py"], "write --check alone, or words"),
         (["run", "--explore", "2", "--schedule-seed", "1", "program.py"], "leave --schedule-seed out"),
         (["layout", "Layout.row_major(0, 4)"], "((0, 4):(4, 1)) has no elements to show"),
         (["layout", "Layout(4)", "--svg", "no/such/tile.svg"], "cannot write no/such/tile.svg: No such"),

@@ -146,6 +146,9 @@ def _keep_loaded(alone: bool) -> None:
 
 
 def _run(words: argparse.Namespace) -> int:
+    if words.check == "":
+        hint = "write --check alone, or words: --check=bounds,races"
+        raise CompileError.at("option", "--check= says nothing to look for", None, hints=(hint,))
     if not words.check and (words.output is not None or words.format != "text"):
         message = "--format and -o are for what --check finds, which is not asked for"
         raise CompileError.at("option", message, None, hints=("add --check",))
@@ -233,13 +236,14 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--check",
         metavar="WORDS",
         help="have kernels check what memory they access; --check=WORDS is for what WORDS say: "
-        "bounds, races, overflow, wrap, division, shift, nan, conversion",
+        "bounds, races, overflow, wrap, division, shift, nan, conversion, leaks",
     )
     run.add_argument(
         "--format",
         choices=("text", "json", "sarif"),
         default="text",
-        help="how --check tells what it found: text on standard error, the others on standard output",
+        help="how --check tells what it found: text on standard error, the others alone on standard output, "
+        "to standard error then what the program prints",
     )
     run.add_argument("-o", "--output", metavar="FILE", help="where --check writes that instead")
     _add_level(run)

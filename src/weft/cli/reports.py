@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 from urllib.parse import quote
 
 from weft.diagnostics import CompileError, Location, Report
@@ -16,8 +16,8 @@ from weft.diagnostics.reports import Other, merged, shown
 Format = Literal["text", "json", "sarif"]
 
 
-def tell(reports: Sequence[Report], form: Format, output: str | None) -> int:
-    """Write reports as asked: text to standard error, other forms to standard output, or all to a file.
+def tell(reports: Sequence[Report], form: Format, output: str | None, to: TextIO | None) -> int:
+    """Write reports in a form to the file of that name, else to an open one or standard error.
 
     Returns:
         the exit status: 1 where there are any.
@@ -25,11 +25,11 @@ def tell(reports: Sequence[Report], form: Format, output: str | None) -> int:
     Raises:
         CompileError: the file cannot be written.
     """
-    found = merged(reports)
+    found, to = merged(reports), to or sys.stderr
     if form == "text":
         from weft.diagnostics.rendering import render_all
 
-        colour = output is None and sys.stderr.isatty()
+        colour = output is None and to.isatty()
         text = render_all(shown(found), colour=colour) + "\n" if found else ""
     else:
         text = json.dumps(as_json(found) if form == "json" else as_sarif(found), indent=2) + "\n"
@@ -40,7 +40,7 @@ def tell(reports: Sequence[Report], form: Format, output: str | None) -> int:
             message = f"cannot write {output}: {error.strerror}"
             raise CompileError.at("no-file", message, None) from None
     else:
-        print(text, end="", file=sys.stderr if form == "text" else sys.stdout, flush=True)
+        print(text, end="", file=to, flush=True)
     return 1 if found else 0
 
 

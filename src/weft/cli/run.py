@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import os
 import sys
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TextIO
 
 from weft.cli.program import compiled, execute, guarded
 from weft.config import check_all, interpret_all
@@ -28,14 +29,18 @@ def run(file: str, args: Sequence[str], check: Check | None = None, *, interpret
     """Run a Python file as ``python FILE ARGS`` would; a crash of native code says where Python was.
 
     What checked kernels find does not stop the program: it is told at the end, and the exit status is 1 then.
+    Where that goes to standard output, what the program prints goes to standard error.
     With ``interpret``, as with ``WEFT_INTERPRET=1``, Python runs the kernels.
     """
     if interpret:
         interpret_all()
     reports: list[Report] = []
+    to: TextIO | None = None
     if check is not None:
         check_all(check.words)
         reports = keep_reports()
+        if check.format != "text" and check.output is None:
+            to = _alone()
     with contextlib.suppress(ValueError, OSError, AttributeError, RuntimeError):  # stderr is no file
         faulthandler.enable()
         hook.alone = True
@@ -58,12 +63,24 @@ def run(file: str, args: Sequence[str], check: Check | None = None, *, interpret
         _wait_for_work()
         status = end.code
     except WeftError:
-        tell(reports, check.format, check.output)
+        tell(reports, check.format, check.output, to)
         raise
-    found = tell(reports, check.format, check.output)
+    found = tell(reports, check.format, check.output, to)
     if status in (0, None):
         return found
     raise SystemExit(status)
+
+
+def _alone() -> TextIO:
+    """Standard output, to which from now on nothing else is written: programs read it."""
+    given = sys.stdout
+    try:
+        given.flush()
+        own = os.fdopen(os.dup(given.fileno()), "w", encoding="utf-8")
+        os.dup2(2, given.fileno())
+    except (AttributeError, OSError, ValueError):  # it is no file
+        return given
+    return own
 
 
 def _wait_for_work() -> None:
