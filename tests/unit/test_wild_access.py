@@ -23,6 +23,7 @@ import ctypes, faulthandler, sys, time
 from weft import Float32, Int, Pointer, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.memory import stack_allocation
 
 @kernel
 def wild(x: Pointer[Float32], base: Int, rounds: Int):
@@ -36,6 +37,17 @@ def zero(x: Pointer[Float32], base: Int, rounds: Int):
     y = Pointer.from_address(Int(x) * (base == 0) + base * 65536, Float32)
     for i in range(rounds):
         y[i] = 0.0
+
+@kernel
+def fill(x: Pointer[Float32]):
+    x[global_idx.x] = 2.0
+
+@kernel
+def own(x: Pointer[Float32], n: Int):
+    mine = stack_allocation(Float32, 8)
+    for i in range(n):
+        mine[i] = 3.0
+    x[0] = mine[2]
 
 ctx = DeviceContext(api="cpu", threads=2)
 x = ctx.enqueue_create_buffer(Float32, 1 << 12)
@@ -90,6 +102,30 @@ def test_kernel_launch_and_address_are_named(mode: str, tmp_path: Path) -> None:
     assert f"  --> {tmp_path / 'program.py'}:{line}:9\n" in told
     assert "^ launched here" in told
     assert ("Fatal Python error: Segmentation fault" in told) == (mode == "with others")
+
+
+def test_python_s_own_memory_written_over(tmp_path: Path) -> None:
+    """What Python was to tell with is gone: the kernel and the address are told without it."""
+    status, told = run(
+        tmp_path, "import numpy as np\nctx.enqueue_function(fill, np.zeros(64, np.float32), over=10**9)"
+    )
+    assert status == -signal.SIGSEGV, told
+    assert re.search(
+        r"error\[wild-access\]: kernel 'fill' accesses memory at 0x[0-9a-f]+, which the pro", told
+    )
+    line = PROGRAM.splitlines().index("def fill(x: Pointer[Float32]):")  # where it begins, with @kernel
+    assert f" --> {tmp_path / 'program.py'}:{line}\n" in told or "launched here" in told
+
+
+def test_the_stack_written_over(tmp_path: Path) -> None:
+    status, told = run(
+        tmp_path, "ctx.enqueue_function(own, x, 80, grid_dim=1, block_dim=1)\nctx.synchronize()"
+    )
+    assert status == -signal.SIGSEGV, told
+    assert "kernel 'own' has written over its stack, and returns to 0x4040000040400000" in told or (
+        "kernel 'own' accesses memory at an address past all that a process may have" in told
+    )
+    assert "launched here" in told
 
 
 def test_what_is_no_kernel_s_goes_on_as_before(tmp_path: Path) -> None:

@@ -117,17 +117,20 @@ class DirectLaunch(ctypes.Structure):
 class CrashWords(ctypes.Structure):
     """What the handler of wild accesses shares with Python.
 
-    ``ranges`` is where the beginnings and ends of kernels' code are, of so many pieces (``count``);
-    ``tell`` what tells of it. In the machine's context ``pc_at`` is the word that has the place of the
-    code, ``caller_at`` that of its caller's, or where that is stored (``caller_stored``). ``stage`` says
-    how far the telling is, ``pc``, ``address`` and ``code`` what the signal told; ``before`` has by the
-    signal's number the address of the ``sigaction`` that was there.
+    ``ranges`` is where the ``CrashRange``s are, so many (``count``) pieces of kernels' code; ``tell`` what
+    tells of it; ``syscall`` C's function, and ``write`` the number by which that knows ``write``. In the
+    machine's context ``pc_at`` is the word that has the place of the code, ``caller_at`` that of its
+    caller's, or where that is stored (``caller_stored``). ``stage`` says how far the telling is, ``pc``,
+    ``address`` and ``code`` what the signal told; ``before`` has by the signal's number the address of the
+    ``sigaction`` that was there.
     """
 
     _fields_ = [
         ("ranges", ctypes.c_int64),
         ("count", ctypes.c_int64),
         ("tell", ctypes.c_int64),
+        ("syscall", ctypes.c_int64),
+        ("write", ctypes.c_int64),
         ("pc_at", ctypes.c_int64),
         ("caller_at", ctypes.c_int64),
         ("caller_stored", ctypes.c_int64),
@@ -137,6 +140,15 @@ class CrashWords(ctypes.Structure):
         ("code", ctypes.c_int64),
         ("before", ctypes.c_int64 * 32),
     ]
+
+
+class CrashRange(ctypes.Structure):
+    """Kernels' code from an address to another, and what is said where Python can no longer say it.
+
+    That is so many bytes of text, in which behind ``digits`` stands the address, in 16 digits.
+    """
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("low", "high", "text", "size", "digits")]
 
 
 CRASH_FREE, CRASH_BUSY, CRASH_TOLD = 0, 1, 2

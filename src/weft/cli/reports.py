@@ -25,11 +25,11 @@ def tell(reports: Sequence[Report], form: Format, output: str | None, to: TextIO
     Raises:
         CompileError: the file cannot be written.
     """
-    found, to = merged(reports), to or sys.stderr
+    found, out = merged(reports), to or sys.stderr
     if form == "text":
         from weft.diagnostics.rendering import render_all
 
-        colour = output is None and to.isatty()
+        colour = output is None and out.isatty()
         text = render_all(shown(found), colour=colour) + "\n" if found else ""
     else:
         text = json.dumps(as_json(found) if form == "json" else as_sarif(found), indent=2) + "\n"
@@ -40,7 +40,7 @@ def tell(reports: Sequence[Report], form: Format, output: str | None, to: TextIO
             message = f"cannot write {output}: {error.strerror}"
             raise CompileError.at("no-file", message, None) from None
     else:
-        print(text, end="", file=to, flush=True)
+        print(text, end="", file=out, flush=True)
     return 1 if found else 0
 
 

@@ -20,6 +20,7 @@ from weft.abi.cpu_launch import (
     CRASH_TOLD,
     JOBS_AT,
     MOST_JOBS,
+    CrashRange,
     CrashWords,
     JobWords,
     QueueWords,
@@ -41,11 +42,18 @@ from weft.runtime.cpu.shared import queues
 from weft.runtime.cpu.threads import main_thread
 from weft.runtime.driver import LoadObject
 
-_PLACES = {"x86_64": (168 // 8, 160 // 8, True), "aarch64": (440 // 8, 424 // 8, False)}
-"""By the machine: in which word of a context the place of the code is; in which its caller's, or whether that
-is the address of it."""
-_SIGNALS = (signal.SIGSEGV, getattr(signal, "SIGBUS", signal.SIGSEGV))
-_SIGINFO, _ONSTACK = 4, 0x08000000
+_PLACES = {"x86_64": (1, 168 // 8, 160 // 8, True), "aarch64": (64, 440 // 8, 424 // 8, False)}
+"""By the machine: the number of Linux's ``write``; in which word of a context the place of the code is; in
+which its caller's, or whether that is the address of it."""
+_SIGNALS = (signal.SIGSEGV, getattr(signal, "SIGBUS", signal.SIGSEGV), signal.SIGABRT)
+_SIGINFO, _ONSTACK, _NODEFER = 4, 0x08000000, 0x40000000
+_DIGITS = "0123456789abcdef"
+_PLAIN = f"""error[wild-access]: kernel {{!r}} accesses memory at 0x{_DIGITS}, which the process does not have
+ --> {{}}:{{}}
+  |
+  = note: it has written over memory of the process itself, which cannot say now where it was launched
+  = help: `weft run --check` names the line of the access, and the thread
+"""
 _KERNEL = 128
 """``si_code`` where the processor does not say which address it was."""
 
@@ -63,23 +71,41 @@ class _Action(ctypes.Structure):
 
 _TELL = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 _words: CrashWords | None = None
-_ranges: Any = (ctypes.c_uint64 * 0)()
+_ranges: Any = ()
+_room: Any = b""
+_taken = 0
 _kept: list[object] = []
 
 
-def watch(code: bytes, entry: str, address: int) -> None:
-    """Have accesses told of that end the process, in an object file of which a function is at an address."""
+def watch(code: bytes, kernel: KernelInfo, address: int) -> None:
+    """Have accesses told of that end the process, in an object file of which a kernel is at an address."""
     global _ranges
     if _words is None or not code.startswith(b"\x7fELF"):
         return
-    offset, size = _around(code, entry)
+    offset, size = _around(code, kernel.entry)
     low, count = address - offset, _words.count
-    if 2 * count == len(_ranges):
-        more = (ctypes.c_uint64 * max(256, 2 * len(_ranges)))(*_ranges)
-        _kept.append(more)  # as all before: the handler may read them
+    if count == len(_ranges):
+        more = _apart(CrashRange * max(256, 2 * count))
+        more[:count] = _ranges
         _ranges, _words.ranges = more, ctypes.addressof(more)
-    _ranges[2 * count : 2 * count + 2] = low, low + size
+    said = _PLAIN.format(kernel.signature.name, *kernel.place).encode()
+    text = _apart(ctypes.c_char * len(said))
+    text.raw = said
+    _ranges[count] = low, low + size, ctypes.addressof(text), len(said), said.index(_DIGITS.encode())
     _words.count = count + 1
+
+
+def _apart(kind: Any) -> Any:
+    """Memory that stays, and does not lie behind that of Python's objects and of small arrays."""
+    global _room, _taken
+    from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
+
+    size = -(-ctypes.sizeof(kind) // 8) * 8
+    if _taken + size > len(_room):
+        _room, _taken = mmap(-1, max(1 << 16, size), MAP_PRIVATE | MAP_ANONYMOUS), 0
+    _taken += size
+    _kept.append(kind.from_buffer(_room, _taken - size))
+    return _kept[-1]
 
 
 def _around(code: bytes, entry: str) -> tuple[int, int]:
@@ -99,14 +125,16 @@ def begin(load_object: LoadObject) -> None:
     handler, where = loaded.addresses
     words = CrashWords.from_address(ctypes.CFUNCTYPE(ctypes.c_int64)(where)())
     ctypes.memset(ctypes.addressof(words), 0, ctypes.sizeof(words))
-    words.pc_at, words.caller_at, words.caller_stored = places
+    words.write, words.pc_at, words.caller_at, words.caller_stored = places
     tell = _TELL(_tell)
     words.tell = ctypes.cast(tell, ctypes.c_void_p).value or 0
     _kept.extend((loaded, tell))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))  # threads run when the interpreter has ended
-    action = ctypes.CDLL(None).sigaction
+    libc = ctypes.CDLL(None)
+    words.syscall = ctypes.cast(libc.syscall, ctypes.c_void_p).value or 0
+    action = libc.sigaction
     for number in _SIGNALS:
-        before, made = _Action(), _Action(handler, flags=_SIGINFO | _ONSTACK)
+        before, made = _Action(), _Action(handler, flags=_SIGINFO | _ONSTACK | _NODEFER)
         _kept.append(before)
         action(number, None, ctypes.byref(before))
         words.before[number] = ctypes.addressof(before)
@@ -120,9 +148,10 @@ def _tell(_: int | None) -> int:
     told = CRASH_FREE
     try:
         at = _words.pc
-        ends = [_ranges[2 * n : 2 * n + 2] for n in range(_words.count)]
+        ends = [(0, 1 << 64), *((each.low, each.high) for each in _ranges[: _words.count])]
         low, high = next((low, high) for low, high in reversed(ends) if low <= at < high)
-        for text in dict.fromkeys(_said(_words, *each) for each in _launches(low, high)):
+        texts = dict.fromkeys(_said(_words, *each) for each in _launches(low, high))
+        for text in texts if at or len(texts) == 1 else ():
             os.write(2, f"{text}\n".encode())
             told = CRASH_TOLD
         if told == CRASH_TOLD and hook.alone:
@@ -137,6 +166,10 @@ def _said(words: CrashWords, kernel: KernelInfo, place: Location | None) -> str:
     if words.code == _KERNEL:
         where = "at an address past all that a process may have"
     message = f"kernel {kernel.signature.name!r} accesses memory {where}"
+    if not words.pc:
+        message = (
+            f"kernel {kernel.signature.name!r} has written over its stack, and returns to {words.address:#x}"
+        )
     labels = () if place is None else (Label(place, "launched here"),)
     return render(Diagnostic("wild-access", message, labels, hints=_HINTS))
 

@@ -226,7 +226,7 @@ class CpuDevice:
         counted = any(kernel.counts_faults for kernel in kernels)
         crashed.begin(self._load_object)
         loaded = self._load_object(artifact.code, [*entries, *[FAULTS] * counted], externals())
-        crashed.watch(artifact.code, entries[0], loaded.addresses[0])
+        crashed.watch(artifact.code, kernels[0], loaded.addresses[0])
         if settings().perf_map:
             perf_map.note(artifact.code, entries[0], loaded.addresses[0])
         if any("function_pointer" in kernel.uses for kernel in kernels):
