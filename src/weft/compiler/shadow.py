@@ -454,8 +454,8 @@ def access(
 
     What is noted from ``floor`` on counts; that before ``soon`` is in order with this; what nobody has
     written from ``since`` on is not written. ``mixed``: some read shared memory atomically, and some do not.
-    What two threads have read of shared memory in a stretch is written, and not in it; who writes later is
-    told of, and has the second forgotten.
+    What two threads have read of shared memory in a stretch is written, and not in it: else the second is
+    forgotten, as it is by who writes later.
     """
     reads, writes, atomic, warps, clusters = how
     cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
@@ -467,7 +467,8 @@ def access(
             if not read_by_two and cell[CELL * n] - floor >= soon - floor:
                 found = noted(shadow, cell, me, floor, since, Int64(count), how=how)
                 for m in unroll(range(count)):
-                    cell[CELL * m + 2] = 0
+                    if not clusters and (found != 0 or cell[CELL * m] >= soon):
+                        cell[CELL * m + 2] = 0
                 return found
         for n in unroll(range(count)):
             note_read(cell + CELL * n, me, soon)
