@@ -11,7 +11,7 @@ from weft.compiler.ir.types import I32, Type, of_dtype
 from weft.diagnostics import INDEX, OBJECT, STORED, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith
-from weft.lang.elaboration import Elaboration, current
+from weft.lang.elaboration import Elaboration, current, note_index
 from weft.lang.fold import fold_function, has_lanes, selected
 from weft.lang.generic import K
 from weft.lang.number import (
@@ -92,6 +92,7 @@ def _position(lane: Any, lanes: int) -> Value:
             hint=f"lanes count from 0 to {lanes - 1}",
             part=INDEX,
         )
+    note_index(lane, lanes)
     return arith.cast(b, value_of(lane, b), lane.dtype, DType.int32)
 
 

@@ -16,7 +16,7 @@ from weft.compiler.ir.core import Attribute, Op, Region, Value
 from weft.compiler.ir.types import Type
 from weft.diagnostics import frame_location, is_internal, unfit
 from weft.dtype import DType
-from weft.lang import conversions, elaboration, lanes, number, operators, power
+from weft.lang import conversions, elaboration, lanes, number, operators, power, simd, structs
 from weft.record import replace
 from weft.targets import Feature, Target
 
@@ -32,6 +32,8 @@ _OPERATORS = frozenset(
     for m in (access, conversions, generators, lanes, number, operators, power, pybuiltins, staging, unfit)
 )
 """What stands between an operator, an index or a call of the library, and what it emits."""
+_INDEXING = _OPERATORS | {simd.__file__, structs.__file__}
+"""The same of an index alone: methods of vectors compute what is their own matter."""
 
 
 def _span(frame: FrameType) -> tuple[int, ...] | None:
@@ -86,13 +88,14 @@ class Exact(Staging):
         """
         if what != "index" and cast("Elaborator", self.elaborator).checked <= ALWAYS:
             return
+        between = _INDEXING if what == "index" else _OPERATORS
         first: FrameType = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         while first.f_code.co_filename == elaboration.__file__ and first.f_back is not None:
             first = first.f_back
         frame: FrameType | None = first
         while frame is not None and not is_staged(frame.f_code):
             file = frame.f_code.co_filename
-            if file not in _OPERATORS and not file.startswith(_functions_of(first)):
+            if file not in between and not file.startswith(_functions_of(first)):
                 break
             if frame is not first and frame.f_code is first.f_code and file not in _OPERATORS:
                 return
