@@ -269,3 +269,31 @@ def test_what_is_not_asked_for_is_not_checked(device: DeviceContext) -> None:
             assert found(ctx, through_a_function, x, np.zeros_like(x)) == {}
     with DeviceContext(api=device.api, checked="overflow") as ctx:
         assert found(ctx, through_a_function, x, np.zeros_like(x)) == {"integer-overflow": 1}
+
+
+@kernel
+def powers(x: Pointer[T], n: Pointer[T]):
+    i = global_idx.x
+    x[i] = x[i] ** n[i]
+
+
+@pytest.mark.parametrize("kind", [Int, UInt, Int32, Int8, UInt8])
+def test_powers_of_run_time(ctx: DeviceContext, kind: Any) -> None:
+    """Of bases on both sides of where the type ends: as often as Python's integers do not fit."""
+    least, greatest = kind.dtype.least, kind.dtype.greatest
+    pairs: list[tuple[int, int]] = [(0, 0), (1, 60), (2, 7)]
+    for n in range(2, 64):
+        root = round((greatest + 1) ** (1 / n))
+        for base in range(root - 2, root + 3):
+            pairs += [(sign * base, n) for sign in (1, -1) if least <= sign * base <= greatest]
+    bases, exponents = zip(*pairs, strict=True)
+    type_ = np.dtype(kind.dtype.name)
+    x = np.array(bases, type_)
+    lost = [not least <= base**n <= greatest for base, n in pairs]
+    with pytest.raises(DeviceError) as caught:
+        launched(ctx, powers, x, np.array(exponents, type_))
+    (report,) = caught.value.reports
+    assert report.code == ("integer-overflow" if least else "integer-wrap")
+    assert report.count == sum(lost)
+    right = [base**n for (base, n), missed in zip(pairs, lost, strict=True) if not missed]
+    assert x[~np.array(lost)].tolist() == right

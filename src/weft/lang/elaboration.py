@@ -116,6 +116,8 @@ class Elaboration(Builder):
 
     exact = False
     """Whether what is computed is noted, to be checked."""
+    tells_overflow = False
+    """Whether integers that do not hold what is computed are told of."""
 
     def __init__(self, target: Target, elaborator: Elaborator) -> None:
         super().__init__()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from weft.diagnostics import LEFT, RIGHT, refuse
+from weft.dtype import DType
 from weft.lang.above import above
 from weft.lang.decorators import func
 from weft.lang.elaboration import current, note_result
 from weft.lang.fold import fold
-from weft.lang.number import Number, constant, to_type, unify
+from weft.lang.number import Number, constant, number_class, to_type, unify
 from weft.lang.python_number import python_number
 
 
@@ -51,7 +52,13 @@ def power(base: Any, exponent: Any) -> Any:
     n: Any = cls.of(to_type(exponent, cls, b))
     if not isinstance(exponent, Number) or exponent.dtype.is_signed:
         b.assert_(n >= 0, lambda: "an integer to a negative power is a float: write Float32(x) ** n")  # noqa: PT009
-    return _of_integers(cls.of(to_type(base, cls, b)), n)
+    base = cls.of(to_type(base, cls, b))
+    made = _of_integers(base, n)
+    if b.tells_overflow:
+        wide = number_class(DType.float64)
+        lost = _is_lost(wide(base), n, wide(float(cls.dtype.least)), wide(cls.dtype.greatest + 1.0))
+        note_result("**", [base, n, cls(lost)], made)
+    return made
 
 
 def _refuse_negative(exponent: Any) -> NoReturn:
@@ -80,3 +87,14 @@ def _of_integers(base: Any, exponent: Any) -> Any:
         square *= square
         left >>= 1
     return result
+
+
+@func
+def _is_lost(base: Any, exponent: Any, least: Any, end: Any) -> Any:
+    """Whether integers from ``least`` to below ``end`` do not hold a power.
+
+    Float64 is enough to tell: but for powers of two, which it has exactly, no power of a whole number is
+    within 10**-11 of 2**63 or 2**64, and its own error is 10**-14 at most.
+    """
+    power = _of_integers(base, exponent)
+    return (power < least) | (power >= end)

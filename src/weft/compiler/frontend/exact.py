@@ -51,6 +51,7 @@ class Exact(Staging):
 
     def __init__(self, target: Target, elaborator: Elaborator) -> None:
         super().__init__(replace(target, supported=target.supported - _UNSEEN), elaborator)
+        self.tells_overflow = not elaborator.checked.isdisjoint(("overflow", "wrap"))
 
     def value(
         self, name: str, operands: tuple[Value, ...], type: Type, attrs: Mapping[str, Attribute] = _NO_ATTRS

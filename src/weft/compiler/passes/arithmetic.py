@@ -117,6 +117,8 @@ def _signed(b: Builder, done: _Done) -> Value | None:
     if not d.is_signed or not d.is_integer:
         return None
     x, y = operands[0], operands[-1]
+    if what == "**":
+        return _lost_power(b, done)
     if what == "+":
         return _negative(b, b.arith("andi", b.arith("xori", x, r), b.arith("xori", y, r)))
     if what == "-":
@@ -139,6 +141,8 @@ def _unsigned(b: Builder, done: _Done) -> Value | None:
     if d.is_signed or not d.is_integer or d.kind == "bool":
         return None
     x, y = operands[0], operands[-1]
+    if what == "**":
+        return _lost_power(b, done)
     if what == "+":
         return _compare(b, "ult", r, x)
     if what == "-":
@@ -146,6 +150,11 @@ def _unsigned(b: Builder, done: _Done) -> Value | None:
     if what == "negate":
         return _compare(b, "ne", x, _like(b, x, 0))
     return _lost(b, x, y, r, signed=False) if what == "*" else None
+
+
+def _lost_power(b: Builder, done: _Done) -> Value:
+    """Where a power does not fit, which its third operand says (``lang/power.py``)."""
+    return _compare(b, "ne", done.operands[2], _like(b, done.operands[2], 0))
 
 
 def _lost(b: Builder, x: Value, y: Value, r: Value, *, signed: bool) -> Value:
