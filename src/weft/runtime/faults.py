@@ -81,8 +81,8 @@ def of_access(told: Told, site: FaultSite, message: str, at: int, hints: tuple[s
         told.thread,
         verb=site.verb,
         buffer="" if site.name == FOUND else site.name,
-        index=at // site.size,
-        size=site.size,
+        index=at // _bytes_each(told, site),
+        size=_bytes_each(told, site),
         address=told.values[-1],
         hints=hints,
     )
@@ -98,6 +98,12 @@ def named(site: FaultSite) -> str:
 def _is_given(told: Told, site: FaultSite) -> bool:
     """Whether it is of memory that the launch gave."""
     return site.name in [p.name for p in told.kernel.signature.parameters]
+
+
+def _bytes_each(told: Told, site: FaultSite) -> int:
+    """How long an element is: a struct where the launch gave memory of such, else what is accessed."""
+    given = [p.dtype for p in told.kernel.signature.parameters if p.name == site.name and p.pointer]
+    return max([site.size, *(dtype.itemsize for dtype in given if not dtype.is_number)])
 
 
 def _misaligned(told: Told, site: FaultSite) -> Report:
@@ -125,8 +131,9 @@ def _out_of_bounds(told: Told, site: FaultSite) -> Report:
     if not site.verb:
         return _index(told, site)
     at, begin, end, _ = signed(told.values)
-    element, count = (at - begin) // site.size, (end - begin) // site.size
-    what = f"{count} {'element' if count == 1 else 'elements'} of {site.size} bytes"
+    size = _bytes_each(told, site)
+    element, count = (at - begin) // size, (end - begin) // size
+    what = f"{count} {'element' if count == 1 else 'elements'} of {size} bytes"
     name = told.kernel.signature.name
     message = f"kernel {name!r} {site.verb} element {element} of {named(site)}, which has {what}"
     hint = "leave out the threads that have no element: `if i < n:`, or launch with over=n"
@@ -137,7 +144,7 @@ def _element(told: Told, site: FaultSite) -> tuple[str, int]:
     """The element that an access is of, in words, and at which byte of the memory it begins."""
     at, begin, _, _ = signed(told.values)[-4:]
     at -= begin if begin > -(1 << 61) else 0  # of memory whose ends are not known
-    return f"element {at // site.size} of {named(site)}", at
+    return f"element {at // _bytes_each(told, site)} of {named(site)}", at
 
 
 def _uninitialised(told: Told, site: FaultSite) -> Report:
