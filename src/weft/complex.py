@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from numbers import Complex
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, overload
 
 from weft.diagnostics import a_, refuse
 from weft.diagnostics.modules import present
@@ -25,6 +25,7 @@ from weft.math.dispatch import floating
 __all__ = ["ComplexFloat16", "ComplexFloat32", "ComplexFloat64", "ComplexSIMD"]
 
 T = TypeVar("T", bound=Number)
+X = TypeVar("X", bound=Number)
 N = TypeVar("N", bound=int)
 _FUNCTIONS = "abs, conj, exp, log, norm, phase, polar, squared_norm, sqrt and **"
 _PRODUCTS = 100
@@ -233,6 +234,13 @@ class ComplexSIMD(_Complex, Generic[T, N]):
 
     re: SIMD[T, N]
     im: SIMD[T, N]
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self: ComplexSIMD[X, Any], re: X, im: X) -> None: ...
+        @overload
+        def __init__(self, re: Any = 0, im: Any = 0) -> None: ...
 
     def __init__(self, re: Any = 0, im: Any = 0) -> None:
         if isinstance(re, complex):
