@@ -97,6 +97,61 @@ def test_a_literal_takes_the_type_that_it_meets() -> None:
     assert "ld.const" in text
 
 
+ROWS: Any = [[1, 2], [3, 4]]
+BLOCKS = [[(1, 2), (3, 4)], [(5, 6), (7, 8)]]
+OF_BOTH = [[1, 2], (3, 4)]
+
+
+@kernel
+def print_row(n: Int):
+    print(ROWS[n], f"{ROWS[n]!r}", BLOCKS[n])
+
+
+def test_text_of_rows(capfd: pytest.CaptureFixture[str]) -> None:
+    cpu = DeviceContext(api="cpu")
+    cpu.enqueue_function(print_row, 1, grid_dim=1, block_dim=1)
+    cpu.synchronize()
+    assert capfd.readouterr().out == f"{ROWS[1]} {ROWS[1]} {BLOCKS[1]}\n"
+
+
+@kernel
+def changed_row(n: Pointer[Int32], i: Int):
+    row = ROWS[i]
+    row[0] = 5
+    n[0] = ROWS[i][0]
+
+
+@kernel
+def grown_row(n: Pointer[Int32], i: Int):
+    row = ROWS[i]
+    row.append(5)
+    n[0] = len(ROWS[i])
+
+
+@kernel
+def same_row(n: Pointer[Int32], i: Int):
+    n[0] = 1 if ROWS[i] is ROWS[1] else 0
+
+
+@kernel
+def of_both(n: Pointer[Int32], i: Int):
+    n[0] = OF_BOTH[i][0]
+
+
+@pytest.mark.parametrize(
+    ("refused", "text"),
+    [
+        (changed_row, "a row that an index of run time picks is a copy"),
+        (grown_row, "a row that an index of run time picks is a copy"),
+        (same_row, "`is` compares objects of Python's"),
+        (of_both, "`OF_BOTH` is a list known at compile time"),
+    ],
+)
+def test_rows_that_are_refused(refused: Any, text: str) -> None:
+    with pytest.raises(CompileError, match=text):
+        compile_info(refused, target="sm_90")
+
+
 BASES = b"GATTACA\xff"
 
 

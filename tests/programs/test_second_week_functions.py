@@ -326,10 +326,53 @@ def taken_apart(n: Int, k: Int) -> Int:
             return total + 10000
         case _:
             return total - 10000
+
+
+ROWS = [[1, 2], [3, 4], [5, 6]]
+BLOCKS = [[(1, 2), (3, 4)], [(5, 6), (7, 8)]]
+
+
+def summed(row):
+    return sum(row) if isinstance(row, list) else -sum(row)
+
+
+@func
+def rows(n: Int, k: Int) -> Int:
+    row, block = ROWS[n % 3], BLOCKS[n % 2]
+    chosen = row if k > 0 else ROWS[k % 3]
+    match row:
+        case tuple():
+            total = 1
+        case [3, *rest]:
+            total = 10 * rest[0]
+        case _:
+            total = 3
+    total += 100 * (row == [3, 4]) + 200 * (row != [1, 2]) + 400 * (row == (3, 4)) + 800 * (row == ROWS[0])
+    total += 1600 * (row in ([1, 5], [3, 4])) + 3200 * (block == [(5, 6), (7, 8)]) + 6400 * (row < [3, 5])
+    total += 12800 * (type(row) is list) + {list: 5}.get(type(row), 7)
+    total += summed(chosen) + summed(BLOCKS[n % 2][k % 2])
+    total += 25600 * (row + [n] == [5, 6, 9]) + 51200 * (tuple(row) == (1, 2)) + 102400 * (row[1:] == [2])
+    return total
+
+
+@func
+def classes(n: Int, k: Int) -> Int:
+    acc = Acc(n, 1)
+    if k > 0:
+        acc = acc.add(k)
+    total = 1 * (type(acc) is Acc) + 2 * (type(acc) == Acc) + 4 * (Acc == type(acc))
+    total += 8 * (type(acc) in (int, Acc))
+    return total + {Acc: 16}.get(type(acc), 32) + class_told(acc)
+
+
+def class_told(acc):
+    kind = type(acc)
+    return 64 if kind is Acc and kind == Acc and isinstance(acc, kind) else 128
 """
 FUNCTIONS = """
 lambdas unpacked loops tables lists sets integers counted matched zipped
 dataclass members two_best starred named early optional stepped nested_lists looked_up taken_apart
+rows classes
 """.split()
 GRID = np.array([*itertools.product((-2, 0, 1, 3, 9), (-3, 1, 4))], np.int64)
 

@@ -92,7 +92,7 @@ class Formatted:
 
 
 def _holds_numbers(value: Any) -> bool:
-    kind = cast("type[Any]", type(value))
+    kind = class_of(value)
     return kind in (tuple, list, dict) or _named_parts(value) is not None
 
 

@@ -16,6 +16,42 @@ from weft.lang.number import Number
 from weft.lang.python_number import python_number
 
 
+class _StandsFor(type):
+    """The class of classes that the program knows by another: it is equal to that one."""
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or plain_class(cls) is other
+
+    def __hash__(cls) -> int:
+        return hash(plain_class(cls))
+
+
+def plain_class(cls: Any) -> Any:
+    """The class that the program knows this one by; all else is itself."""
+    return vars(cls).get("__weft_plain__", cls) if isinstance(cls, _StandsFor) else cls
+
+
+class ListRow(list[Any], metaclass=_StandsFor):
+    """A row of a table that is a list of lists: a list as any other, but a value, as it cannot be changed."""
+
+    __slots__ = ()
+    __weft_plain__ = list
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        refuse(
+            "constant-table",
+            "a row that an index of run time picks is a copy, and the table would not change with it",
+            hint="make a list of your own of it: list(row)",
+        )
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = extend = insert = pop = remove = clear = reverse = _refuse
+    sort = _refuse  # pyright: ignore[reportAssignmentType]
+
+
+ListRow.__name__ = "list"  # as messages name it
+
+
 def part_names(cls: type[Any]) -> tuple[str, ...] | None:
     """The names of the parts that a named tuple or a dataclass has; None of all other classes."""
     if issubclass(cls, tuple):
@@ -58,8 +94,8 @@ def annotations_of(cls: type[Any]) -> dict[str, Any]:
 def all_parts(value: Any) -> tuple[Any, ...] | None:
     """The parts of a tuple, a named tuple or a dataclass, whatever they are; None of all else."""
     kind = class_of(value)
-    if kind is tuple:
-        return value
+    if kind is tuple or type(value) is ListRow:
+        return tuple(value)
     names = part_names(kind)
     return None if names is None else tuple([getattr(value, name, None) for name in names])
 
@@ -92,7 +128,7 @@ def compared_parts(a: Any, c: Any, method: str) -> tuple[Sequence[Any], Sequence
 
 def is_dataclass(value: Any) -> bool:
     """Whether it is a dataclass of the language's values."""
-    return not isinstance(value, tuple) and parts_of(value) is not None
+    return not isinstance(value, (tuple, ListRow)) and parts_of(value) is not None
 
 
 def is_by_parts(value: Any) -> bool:
@@ -103,7 +139,7 @@ def is_by_parts(value: Any) -> bool:
 def parts_of(value: Any) -> tuple[Any, ...] | None:
     """Likewise; but a dataclass without numbers of the language is an object as any other, and has none."""
     parts = all_parts(value)
-    if parts is None or isinstance(value, tuple) or any(map(_holds_numbers, parts)):
+    if parts is None or isinstance(value, (tuple, ListRow)) or any(map(_holds_numbers, parts)):
         return parts
     return None
 
@@ -125,8 +161,7 @@ def is_numeric(value: Any) -> bool:
 
 def class_of(value: Any) -> type[Any]:
     """The class of a value, as the program knows it."""
-    kind = cast("type[Any]", type(value))
-    return vars(kind).get("__weft_plain__", kind)
+    return plain_class(type(value))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -144,7 +179,8 @@ def _guarded(cls: type[Any]) -> type[Any]:
         "__class__": property(lambda _: cls),
         "__weft_plain__": cls,
     }
-    return type(cls.__name__, (cls,), members)
+    meta = type(_StandsFor.__name__, (_StandsFor, type(cls)), {}) if type(cls) is not type else _StandsFor
+    return meta(cls.__name__, (cls,), members)
 
 
 def refuse_change(value: object, name: str) -> NoReturn:
@@ -162,6 +198,8 @@ def refuse_change(value: object, name: str) -> NoReturn:
 
 def remade(cls: type[Any], parts: Sequence[Any], *, plain: bool = False) -> Any:
     """What has these parts (a tuple, a dataclass, a struct, an array), made without its constructor."""
+    if cls is list:
+        return ListRow(parts)
     if issubclass(cls, tuple):
         return cast("Any", tuple).__new__(cls, parts)
     if cls is Maybe and plain:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ from weft.lang.fold import has_lanes
 from weft.lang.inline_array import InlineArray
 from weft.lang.number import Number, number_class, type_name
 from weft.lang.places import Place, check_index, known_index, stepped
+from weft.lang.products import remade
 from weft.lang.python_number import python_number
 from weft.lang.spec import holds_values
 from weft.lang.structs import is_struct
@@ -56,13 +58,20 @@ class Rows(Entry):
     ``rows``: it has, or is, one of several, of which an index too large would lead into the next.
     """
 
-    __slots__ = ("mark", "rows", "shape")
+    __slots__ = ("kinds", "mark", "rows", "shape")
 
     def __init__(
-        self, address: Value, dtype: DType, space: int, shape: tuple[int, ...], mark: object
+        self,
+        address: Value,
+        dtype: DType,
+        space: int,
+        shape: tuple[int, ...],
+        mark: object,
+        kinds: Sequence[type[Any]] = (),
     ) -> None:
         super().__init__(address, dtype, space, dtype.alignment)
         self.shape: tuple[int, ...] = shape
+        self.kinds: Sequence[type[Any]] = kinds
         self.mark: object = mark
         self.rows: bool = len(shape) > 1
 
@@ -77,7 +86,7 @@ class Rows(Entry):
             note_index(index, extent)
         at = stepped(current(), self.address, index, self.dtype, math.prod(rest))
         if rest:
-            row = Rows(at, self.dtype, self.space, tuple(rest), self.mark)
+            row = Rows(at, self.dtype, self.space, tuple(rest), self.mark, self.kinds[1:])
             row.rows = True
             return row
         entry = Entry(at, self.dtype, self.space, self.alignment)
@@ -90,10 +99,10 @@ class Rows(Entry):
         return getattr(self.load(), name)
 
     def load(self) -> Any:
-        """All of it, as an array of arrays; of literals as tuples, where each has its own type."""
+        """All of it, as an array of arrays; of literals as what it was, where each has its own type."""
         if self.mark is not None:
             parts = map(self.item, range(self.shape[0]))
-            return tuple([part.load() if isinstance(part, Rows) else part for part in parts])
+            return remade(self.kinds[0], [part.load() if isinstance(part, Rows) else part for part in parts])
         of: Any = self.dtype.annotation if isinstance(self.dtype, ElementType) else number_class(self.dtype)
         for extent in reversed(self.shape):
             of = InlineArray[of, extent]
@@ -180,14 +189,14 @@ def _enum_of(held: Any) -> type[Enum] | None:
 
 def _rows(held: Any) -> Rows | None:
     """A table in memory; None where it holds what memory does not."""
-    b, mark = current(), None
+    b, mark, kinds = current(), None, list[type[Any]]()
     if is_array(held):
         if held.size == 0 or held.ndim == 0 or held.dtype.kind not in "biuf":
             return None
         dtype, shape, native = as_dtype(held.dtype.name), held.shape, held.dtype.newbyteorder("=")
         data = held.astype(native, order="C").tobytes()
     else:
-        shape, items = _flat(held)
+        shape, kinds, items = _flat(held)
         known = [python_number(item) for item in items]
         if not items or any(map(holds_values, items)):
             return None
@@ -205,17 +214,22 @@ def _rows(held: Any) -> Rows | None:
         data = b"".join([_bytes(dtype, item) for item in items])
     table = _memory(data, max(_ALIGNED, dtype.alignment))
     op = b.elaborator.refer(b.emit("llvm.mlir.addressof", (), (pointer(table.space),)), table)
-    return Rows(op.result, dtype, table.space, shape, mark)
+    return Rows(op.result, dtype, table.space, shape, mark, kinds)
 
 
-def _flat(held: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """The shape of nested lists or tuples, and their items in order; none where they are not all alike."""
-    shape, items = (len(held),), list[Any](held)
+def _flat(held: Any) -> tuple[tuple[int, ...], list[type[Any]], list[Any]]:
+    """The shape of nested lists or tuples, their classes, and the items in order.
+
+    There are none where rows of one depth are not all alike.
+    """
+    shape, kinds, items = [len(held)], [held.__class__], list[Any](held)
     while items and all(type(item) in (list, tuple) for item in items):
-        if len({len(item) for item in items}) != 1:
-            return shape, []
-        shape, items = (*shape, len(items[0])), [part for item in items for part in item]
-    return shape, items
+        if len({(item.__class__, len(item)) for item in items}) != 1:
+            return (), [], []
+        shape.append(len(items[0]))
+        kinds.append(items[0].__class__)
+        items = [part for item in items for part in item]
+    return tuple(shape), kinds, items
 
 
 def _is_element(value: object) -> bool:

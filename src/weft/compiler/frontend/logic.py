@@ -26,7 +26,7 @@ from weft.lang.as_python import FUNCTIONS, check_classes, is_one_type, is_unaske
 from weft.lang.enums import EnumValue
 from weft.lang.maybe import Maybe, maybe, present
 from weft.lang.number import Number, number_class, to_type, unify
-from weft.lang.products import class_of
+from weft.lang.products import ListRow, class_of, parts_of, plain_class
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, spec_of
 
@@ -197,7 +197,7 @@ class Logic(Builtins):
     def is_(self, first: Any, second: Any, negated: bool) -> Any:
         """``first is second``: of Python's objects, members of enums, and Bools, of which Python has two."""
         check_classes(first, second)
-        first, second = (v.narrowed() if isinstance(v, Maybe) else v for v in (first, second))
+        first, second = (v.narrowed() if isinstance(v, Maybe) else plain_class(v) for v in (first, second))
         if isinstance(first, Maybe) or isinstance(second, Maybe):
             return self._is_none(first, second, negated)
         if _is_bool(first) and _is_bool(second) and (late(first) or late(second)):
@@ -207,14 +207,14 @@ class Logic(Builtins):
             same = first.is_member(second) if isinstance(first, EnumValue) else second.is_member(first)
             return self.not_(same) if negated else same
         found = [_is_at_run_time(v) for v in (first, second)]
-        if any(found) and all(
-            there or isinstance(v, _NUMBERS) for there, v in zip(found, (first, second), strict=True)
-        ):
+        alike = [there or isinstance(v, _NUMBERS) for there, v in zip(found, (first, second), strict=True)]
+        if (any(found) and all(alike)) or _may_be_one(first, second):
             number = any(isinstance(v, Number) for v in (first, second))
             ends = ".ptr" * all(hasattr(v, "ptr") for v in (first, second))
+            late_side = RIGHT if found[1] and not found[0] else LEFT
             refuse(
                 "operand",
-                f"`is` compares objects of Python's, but `{LEFT if found[0] else RIGHT}` is a run-time "
+                f"`is` compares objects of Python's, but `{late_side}` is a run-time "
                 f"{'number' if number else 'value'}",
                 hint=f"write {LEFT}{ends} {'!=' if negated else '=='} {RIGHT}{ends}",
             )
@@ -335,6 +335,15 @@ def _is_at_run_time(value: Any) -> bool:
     if isinstance(value, Number):
         return isinstance(value.value, Value)
     return is_composite(value) and bool(spec_of(value).leaves())
+
+
+def _may_be_one(first: Any, second: Any) -> bool:
+    """Whether two run-time tuples, named tuples or dataclasses, copies here, may be one object in Python."""
+    if first is second or class_of(first) is not class_of(second) or not (late(first) or late(second)):
+        return False
+    if class_of(first) is list:  # those that are no rows of tables are objects here too
+        return ListRow in (type(first), type(second))
+    return parts_of(first) is not None
 
 
 def _is_bool(value: Any) -> bool:

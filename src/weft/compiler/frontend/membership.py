@@ -77,7 +77,7 @@ def equal(b: Logic, a: Any, c: Any, item: bool = False) -> Any:
     """``a == c`` as a bool or a Bool, of tuples and lists item by item; of an item's lanes all have to be."""
     if isinstance(a, Maybe) or isinstance(c, Maybe):
         return _maybe_equal(b, python_number(a), python_number(c))
-    if {type(a), type(c)} == {list}:
+    if {class_of(a), class_of(c)} == {list}:
         a, c = tuple(a), tuple(c)
     if {type(a), type(c)} == {dict}:
         if a.keys() != c.keys():

@@ -171,7 +171,7 @@ class Builtins(FunctionState):
             return COMPARISONS[op](a, c)
         logic = cast("Any", self)
         equality = op in ("==", "!=")
-        both = type(a) is type(c) and type(a) in (_BY_ITEM if equality else {list})
+        both = class_of(a) is class_of(c) and class_of(a) in (_BY_ITEM if equality else {list})
         sides = cast("Any", (a, c)) if both else compared_parts(a, c, _METHODS["==" if equality else op])
         own_other = op == "!=" and class_of(a).__ne__ is not object.__ne__
         if sides is None and (not equality or own_other or not (is_dataclass(a) or is_dataclass(c))):
