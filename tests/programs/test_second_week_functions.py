@@ -16,7 +16,8 @@ SOURCE = """
 import dataclasses, enum
 from typing import NamedTuple
 
-from weft import Bool, Float64, Int, func, unroll
+from weft import Bool, Float64, InlineArray, Int, func, struct, unroll
+from weft.linalg import vec3i
 
 
 @dataclasses.dataclass
@@ -365,6 +366,30 @@ def classes(n: Int, k: Int) -> Int:
     return total + {Acc: 16}.get(type(acc), 32) + class_told(acc)
 
 
+@dataclasses.dataclass
+class Around:
+    at: Int
+
+    def __contains__(self, x):
+        return self.at - 1 <= x <= self.at + 1
+
+
+@struct
+class Ends:
+    low: Int
+    high: Int
+
+    def __contains__(self, x: Int) -> Bool:
+        return self.low == x or x == self.high
+
+
+@func
+def searched(n: Int, k: Int) -> Int:
+    total = 1 * (k in InlineArray[Int, 3](1, n, 7)) + 2 * (k in vec3i(3, 4, -3)) + 4 * (n + 98 in b"abc")
+    total += 8 * ((n, k) in {-2: 1, 3: 4}.items()) + 16 * (k in Around(n)) + 32 * (k not in Around(2))
+    return total + 64 * (n in Ends(k, 3))
+
+
 def class_told(acc):
     kind = type(acc)
     return 64 if kind is Acc and kind == Acc and isinstance(acc, kind) else 128
@@ -372,7 +397,7 @@ def class_told(acc):
 FUNCTIONS = """
 lambdas unpacked loops tables lists sets integers counted matched zipped
 dataclass members two_best starred named early optional stepped nested_lists looked_up taken_apart
-rows classes
+rows classes searched
 """.split()
 GRID = np.array([*itertools.product((-2, 0, 1, 3, 9), (-3, 1, 4))], np.int64)
 

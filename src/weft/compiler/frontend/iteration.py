@@ -115,12 +115,10 @@ def items_of(value: Any, *, whole: bool = False) -> Items | None:
 def known(items: Any) -> Any:
     """What Python runs over, at compile time."""
     if isinstance(items, Number) or not isinstance(items, Iterable):
-        refuse(
-            "iteration",
-            f"{a_(type(items).__name__)} cannot be looped over",
-            hint=f"loop over range(n) and index: {VALUE}[i]" if is_composite(items) else "loop over range(n)",
-            part=VALUE,
-        )
+        hint = f"loop over range(n) and index: {VALUE}[i]" if is_composite(items) else "loop over range(n)"
+        if isinstance(items, Number) and items.lanes > 1:
+            hint = f"loop over unroll(range({items.lanes})) and index"
+        refuse("iteration", f"{a_(type(items).__name__)} cannot be looped over", hint=hint, part=VALUE)
     return drawn(cast("Iterable[Any]", items)) if isinstance(items, (map, filter)) else cast("Any", items)
 
 

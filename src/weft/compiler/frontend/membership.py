@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, KeysView, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
 from enum import Flag
 from typing import TYPE_CHECKING, Any, cast
 
+from weft.compiler.frontend.iteration import on_device
 from weft.compiler.frontend.pybuiltins import check_classes, late
 from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import LEFT, RIGHT, a_, refuse
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["contains", "equal"]
 
-_CONTAINERS: tuple[Any, ...] = (tuple, list, set, frozenset, dict, KeysView, ValuesView)
+_CONTAINERS: tuple[Any, ...] = (tuple, list, set, frozenset, dict, KeysView, ValuesView, ItemsView, bytes)
 
 
 def contains(b: Logic, value: Any, items: Any) -> Any:
@@ -29,8 +30,11 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
         items = Range(items.start, items.stop, items.step)
     if isinstance(items, Range):
         return _in_range(b, value, items)
-    if is_composite(items) and hasattr(type(items), "__contains__"):
-        return cast("Any", type(items)).__contains__(items, value)
+    own: Any = getattr(class_of(items), "__contains__", None)
+    if not isinstance(items, Number) and (hasattr(own, "__code__") or (is_composite(items) and own)):
+        return b.truth(own(items, value))
+    if is_composite(items) and not on_device(items) and getattr(class_of(items), "__iter__", None):
+        items = tuple(cast("Iterable[Any]", items))  # an array, a vector, or what a struct's own gives
     if _is_flag(value) and isinstance(items, Number):  # an IntFlag, of which the bits are asked for
         bits = int(value.value)
         return equal(b, items & bits, bits)
@@ -64,6 +68,8 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
             notes=("of a tuple, list, set, dict or range the comparisons are compiled",),
             hint=f"write {LEFT} in {RIGHT}.tolist()"
             if hasattr(items, "tolist")
+            else f"write any(v == {LEFT} for v in {RIGHT})"
+            if on_device(items) or isinstance(items, Iterator)
             else "write a tuple of numbers",
         )
     return value in items
