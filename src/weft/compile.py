@@ -12,7 +12,7 @@ from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic, a_, caller_location, is_internal
 from weft.diagnostics.modules import present
 from weft.diagnostics.problems import Problems
-from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
+from weft.lang.accept import Mismatch, accept, is_open, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
 from weft.lang.generic import describe_annotation, substitute, type_meant, unify
@@ -105,7 +105,8 @@ def compile_info(
     Args:
         f: the kernel, or a function that returns nothing.
         types: for the parameters whose annotations leave something open, in their order: the layout
-            of a ``LayoutTensor[T]``, the type of a parameter without annotation.
+            of a ``LayoutTensor[T]``, the type of a parameter without annotation, or the tensor or function
+            that it is to be given.
         emission_kind: ``"ir"`` as elaborated, ``"llvm"`` before and ``"llvm-opt"`` after LLVM's
             optimisation, ``"asm"`` (PTX on NVIDIA), ``"object"`` (a cubin on NVIDIA), or ``"sass"``,
             NVIDIA's machine code with the lines of the source. For the last two NVIDIA's ``ptxas`` and
@@ -283,6 +284,8 @@ def _spec(fn: Definition, p: Parameter, given: Any, problems: Problems) -> Spec:
         if given is MISSING:
             message = f"compiling {fn.name} without a launch needs to know the type of `{p.name}`"
         hint = f"annotate it, or pass its type: {p.name}=Pointer[Float32], say"
+        if is_open(p.annotation) and "ayout" in found.found:
+            hint = f"pass a tensor, which has elements and a layout: {p.name}=buffer.tensor(layout)"
         if p.annotation is not MISSING and found.hint:
             hint = found.hint.replace("e.g. Layout", f"e.g. {p.name}=Layout")
         problems.add("open-type", message, hint)

@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any, get_args, get_origin
 
 from weft.build.plan import kernels_of, named
@@ -16,6 +16,7 @@ from weft.diagnostics import CompileError, Diagnostic, LaunchError, WeftError, a
 from weft.lang.accept import element_dtype
 from weft.lang.decorators import Func, Kernel
 from weft.lang.generic import describe_annotation
+from weft.lang.maybe import without_none
 from weft.lang.number import Number
 from weft.lang.signature import parameters
 from weft.layout import LayoutTensor
@@ -27,9 +28,20 @@ def asked(words: argparse.Namespace, scope: dict[str, Any]) -> dict[str, Any]:
     named = dict(_value(item, "--param", scope) for item in words.param)
     named.update(_value(item, "--type", scope) for item in words.type)
     for name, layout in map(_layout, words.layout):
-        dtype = element_dtype((named.get(name),))
-        named[name] = layout if dtype is None else SimpleNamespace(layout=layout, dtype=dtype)
+        kind = named.get(name)
+        dtype = element_dtype(get_args(kind) if get_origin(kind) is LayoutTensor else (kind,))
+        named[name] = layout if dtype is None else _Tensor(layout, dtype)
     return named
+
+
+class _Tensor:
+    """What ``--layout`` and ``--type`` say together of a parameter."""
+
+    __weft_spec_of_annotation__ = LayoutTensor.__weft_spec_of_annotation__
+
+    def __init__(self, layout: Any, dtype: Any) -> None:
+        self.layout: Any = layout
+        self.dtype: Any = dtype
 
 
 def check_names(words: argparse.Namespace, kernels: Iterable[Kernel[...]]) -> None:
@@ -59,7 +71,7 @@ def check_types(words: argparse.Namespace, kernel: Kernel[...], given: dict[str,
     for item in words.type:
         name = item.partition("=")[0]
         found = [p.annotation for p in kernel.definition.parameters() if p.name == name]
-        kind = found[0] if found else None
+        kind = found[0] if found and without_none(found[0]) is None else None
         written = isinstance(kind, type) and issubclass(kind, Number) and kind is not Number
         if (written or element_dtype(get_args(kind))) and kind is not given.get(name):
             message = f"--type {item}: `{name}` is annotated {describe_annotation(kind)}"
@@ -117,7 +129,9 @@ def _meant(file: str, name: str, module: ModuleType) -> Any:
 
 def in_options(diagnostic: Diagnostic, kernel: Kernel[...]) -> Diagnostic:
     """A message about what a parameter lacks, with the option that gives it."""
-    named = re.search(r"`(\w+)`(?:$| is not known: found no (layout|element type))", diagnostic.message)
+    named = re.search(
+        r"`(\w+)`(?:$| is not known: found (no layout|no element type|a Layout))", diagnostic.message
+    )
     known = {p.name: p for p in parameters(kernel.definition)}
     if named is None or diagnostic.code not in ("open-type", "missing-comptime") or named[1] not in known:
         return diagnostic
@@ -127,9 +141,9 @@ def in_options(diagnostic: Diagnostic, kernel: Kernel[...]) -> Diagnostic:
     )
     if p.comptime and not p.variable:
         hint = f"write --param {name}=2, say, or the name of a value in the file"
-    elif named[2] == "element type":
+    elif named[2] in ("no element type", "a Layout"):
         hint = f"write --type {name}=Float32, say"
-    elif (get_origin(p.annotation) or p.annotation) is LayoutTensor:
+    elif named[2] == "no layout" or (get_origin(p.annotation) or p.annotation) is LayoutTensor:
         hint = f"write --layout {name}=480,640, say"
     return replace(diagnostic, hints=(hint,))
 

@@ -21,6 +21,7 @@ from weft.lang.elements import ElementType, element_type
 from weft.lang.enums import EnumSpec, place_of
 from weft.lang.fold import has_lanes
 from weft.lang.generic import bound_of, has_variables, is_open_number, type_meant
+from weft.lang.maybe import without_none
 from weft.lang.number import CLASSES, Number, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, names_of, part_names
@@ -149,7 +150,8 @@ def is_open(annotation: Any) -> bool:
 
 
 def decides(annotation: Any) -> bool:
-    """Whether an annotation says which machine type a parameter has."""
+    """Whether an annotation says which machine type a parameter has, where it may be None of the value."""
+    annotation = without_none(annotation) or annotation
     origin: Any = get_origin(annotation) or annotation
     if not isinstance(origin, type):
         return False
@@ -261,6 +263,9 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
     Raises:
         Mismatch: it is none.
     """
+    wanted = without_none(annotation)
+    if wanted is not None:
+        return (StaticSpec(None), []) if value is None else accept_as(wanted, value, adopt)
     if is_open(annotation):
         accepted, bound = _accept_any(value, adopt), bound_of(annotation)
         found = type_of(accepted[0])
@@ -313,7 +318,7 @@ def _no_type(annotation: Any, origin: Any, value: Any) -> Mismatch:
     elif getattr(origin, "__name__", "") in ("list", "tuple", "ndarray", "Tensor"):
         hint = "annotate it with Pointer[Float32] or LayoutTensor[Float32] and pass a buffer"
     elif NoneType in get_args(annotation):
-        hint = "leave the annotation out: the parameter then takes None, too, and is compiled for each"
+        hint = "leave the annotation out: the parameter then takes what it is given, and is compiled for each"
     elif isinstance(origin, type) and "__init__" not in vars(origin) and origin.__module__ != "builtins":
         hint = f"decorate {shown} with @struct, its fields annotated with Float32 and the like"
     else:
@@ -523,12 +528,24 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
     Raises:
         Mismatch: the annotation does not say enough.
     """
-    if is_open(annotation):
+    if (wanted := without_none(annotation)) is not None and given is not MISSING:
+        return StaticSpec(None) if given is None else spec_of_annotation(wanted, given)
+    if wanted is not None or is_open(annotation):
         if given is MISSING or is_open(given):
             raise Mismatch("no type", "a type")
         if given is None or isinstance(given, (int, float, str)):
             raise Mismatch(_describe(given), "a type")
-        return spec_of_annotation(given)
+        if type(given) in _FUNCTIONS or isinstance(given, Func):
+            return _accept_any(given, _as_given)[0]
+        hook = None if isinstance(given, type) else getattr(given, "__weft_spec_of_annotation__", None)
+        if hook is not None and get_origin(given) is None:  # a tensor, which has elements and a layout
+            return hook((), given)
+        try:
+            return spec_of_annotation(given)
+        except Mismatch as wrong:
+            if wrong.annotation and not isinstance(given, type):
+                raise Mismatch(_describe(given), "a type") from None
+            raise
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):
         cls: Any = origin
@@ -541,7 +558,7 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
             if not isinstance(dtype, DType):
                 raise Mismatch("a Pointer without element type", "Pointer[T]", "write e.g. Pointer[Float32]")
             return PointerSpec(dtype, AddressSpace.GLOBAL)
-        hook: Callable[[Any, Any], Spec] | None = getattr(cls, "__weft_spec_of_annotation__", None)
+        hook = getattr(cls, "__weft_spec_of_annotation__", None)
         if hook is not None:
             return hook(get_args(annotation), given)
         if is_struct(cls):
