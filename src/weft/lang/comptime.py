@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
+from weft.compiler.ir.core import Value
 from weft.diagnostics import refuse
+from weft.lang.number import Number
 
 T = TypeVar("T")
 
@@ -75,6 +77,9 @@ def constrained(condition: object, message: str = "") -> None:
         ...     constrained(width % 2 == 0, f"width is {width}, and has to be even")
         ...     return x.load(width=width).reduce_add()
     """
+    if isinstance(condition, Number) and isinstance(condition.value, Value):
+        message = "`constrained` asks at compile time, but this condition is known only at run time"
+        refuse("not-compile-time", message, hint="write assert, which asks at run time")
     if not condition:
         refuse("constrained", message or "this does not hold", hint="give it other types or values")
 

@@ -551,14 +551,15 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], object]:
 
 def _check_computes(op: str, cls: type[Number]) -> None:
     """Refuse to compute with floats of 8 bits."""
-    if cls.dtype.kind != "float8" or op == "select":
+    if cls.dtype.kind != "float8" or op in ("select", "if/else"):
         return
+    what = VALUE if op.isidentifier() else "..."  # of an operator either side may be it
     refuse(
         "operator",
         f"`{op}` does not take {cls.__name__}, which only stores numbers",
-        hint=f"convert it: Float32({VALUE}), or Float16({VALUE}), which both hold every one of them"
+        hint=f"convert it: Float32({what}), or Float16({what}), which both hold every one of them"
         if cls.lanes == 1
-        else f"convert it: {VALUE}.cast(Float32)",
+        else f"convert it: {'v' if what == '...' else what}.cast(Float32)",
     )
 
 

@@ -99,7 +99,10 @@ class Pointer(Generic[T]):
             refuse(
                 "address",
                 "this is a value, which has no address",
-                notes=("elements of memory and fields of them have one: Pointer(to=p[i].x)",),
+                notes=(
+                    "elements of memory and fields of them have one: Pointer(to=p[i].x)",
+                    "an element that a tile at the edge may not have: tile.address(i), if i < tile.dim(0)",
+                ),
                 hint="put it into memory: stack_allocation(T, 1)",
             )
 

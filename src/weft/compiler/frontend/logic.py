@@ -54,7 +54,8 @@ def truth(value: Any, b: Logic) -> bool | Value:
             refuse(
                 "condition",
                 f"a condition is one Bool, not {a_(type(value).__name__)}",
-                hint="write any(...) or all(...) around it, or mask.select(a, b) to choose lane by lane",
+                hint="write any(...) or all(...) around it, mask.select(a, b) to choose lane by lane, "
+                "& and | for `and` and `or`",
             )
         if value.dtype.kind != "bool":
             value = value != 0

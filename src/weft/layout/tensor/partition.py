@@ -6,6 +6,7 @@ offsets in elements. Extents may be run-time values where a mode is one number.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from weft.layout.algebra.coordinates import idx2crd
@@ -189,8 +190,16 @@ def _divides(layout: Layout, sizes: tuple[int, ...], what: str) -> None:
         if is_static(extent) and extent % size:
             wrong(
                 f"mode {mode} of {layout} has {extent} elements, which {what} {size} do not divide",
-                f"use a divisor of {extent}, or pad the mode to {-(-extent // size) * size}",
+                f"use a divisor of {extent}, or take a tile that reaches past the end: "
+                f"t.tile[{', '.join(map(str, _rounded(layout, sizes)))}]({', '.join('0' * len(sizes))})",
             )
+
+
+def _rounded(layout: Layout, sizes: tuple[int, ...]) -> Iterator[Any]:
+    """The extents of a tile that holds all of a layout, and of which each is a multiple of a size."""
+    for part, size in zip(layout, sizes, strict=True):
+        extent = product(part.shape)
+        yield -(-extent // size) * size if is_static(extent) else "n"
 
 
 def _numbers_all(threads: Layout) -> None:
