@@ -547,6 +547,23 @@ def test_names_of_types(tmp_path: Path, future: str) -> None:
         launched(CPU, scope["late"], x, grid_dim=1, block_dim=1)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is Python 3.12's")
+def test_type_parameters_of_a_function_in_a_function(tmp_path: Path) -> None:
+    text = """
+from weft import Float64, func
+
+@func
+def outer(x: Float64) -> Float64:
+    def doubled{}:
+        return v * type(v)(2)
+
+    return doubled(x)
+"""
+    with pytest.raises(CompileError, match=r"`doubled`, a function in a function, has no type parameters"):
+        loaded(tmp_path, text.format("[T](v: T) -> T"))["outer"](2.0)
+    assert loaded(tmp_path, text.format("(v)"))["outer"](2.0) == 4.0
+
+
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="defaults of type parameters are Python 3.13's")
 def test_a_type_parameter_has_a_default(tmp_path: Path) -> None:
     text = "from weft import *\n@func\ndef one[T = Float64]() -> T:\n    return T(1) / 3\n"

@@ -168,7 +168,7 @@ def _called(kind: str, node: ast.AST | None) -> Found:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id):
         hint = f"give the variable another name: it hides Python's `{node.func.id}`"
     if kind == "TypeVar":
-        hint = "only kernels and @funcs know what it stands for: decorate the function with @func"
+        hint = "only kernels and @funcs outside know what it stands for: decorate it, or write type(x)(...)"
     if isinstance(node, ast.Call):
         shown = f"`{ast.unparse(node.func)}` is {shown}"
         if kind in INDICES:

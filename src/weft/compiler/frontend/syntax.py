@@ -113,6 +113,10 @@ class _Checker:
                     f"the kernel {self.name} returns a value, but nobody receives it",
                     "write the result to a buffer that the kernel takes as a parameter",
                 )
+        elif isinstance(node, ast.FunctionDef) and has_type_parameters(node):
+            message = f"`{node.name}`, a function in a function, has no type parameters"
+            instead = "leave the brackets and the annotations out: it takes any type, and type(x)(2) is of it"
+            self.problem(node, "unsupported-syntax", message, instead)
         elif isinstance(node, ast.NamedExpr) and node in self.inner:
             message = f"`{ast.unparse(node)}` in a lambda cannot be compiled"
             self.problem(node, "unsupported-syntax", message, "write a function with `def`")
@@ -152,6 +156,11 @@ def _instead(node: ast.expr) -> str:
         changed = ast.AugAssign(node.left, node.op, node.right)
         return f"write {ast.unparse(changed)} to change {ast.unparse(node.left)}"
     return "assign it to a variable, or leave it out"
+
+
+def has_type_parameters(node: ast.AST) -> bool:
+    """Whether this is ``def f[T](...)``, of Python 3.12."""
+    return bool(getattr(node, "type_params", ()))
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -205,7 +214,7 @@ def _checked(nodes: Iterable[ast.AST], checker: _Checker, outside: set[str]) -> 
         ):
             continue
         checker.check(node)
-        if isinstance(node, (ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, (ast.AsyncFunctionDef, ast.ClassDef)) or has_type_parameters(node):
             rejected.update(walk(node))
         elif isinstance(node, ast.FunctionDef):
             checker.inner.update(n for n in walk(node) if isinstance(n, ast.Return))
