@@ -14,6 +14,7 @@ from weft import (
     SIMD,
     BFloat16,
     Bool,
+    CompileError,
     Float16,
     Float32,
     Float64,
@@ -236,3 +237,31 @@ def test_a_full_mask_is_one_access_of_a_gpu() -> None:
     text = str(compile_info(k, target="sm_90"))
     assert "ld.global.v4" in text
     assert "st.global.v4" in text
+
+
+def test_several_lanes_are_no_condition_and_no_number_on_the_host() -> None:
+    """Python would take the tuple of lanes for true, whatever they are."""
+    a, b = Float32.simd(1, 2, 3, 4), Float32.simd(1, 2, 3, 5)
+    asked: list[Callable[[], object]] = [
+        lambda: bool(a == b),
+        lambda: not (a == b),
+        lambda: 1 if a != a else 2,
+        lambda: a in [b],
+        lambda: bool(Float32.splat(4, 0.0)),
+        lambda: max(a, b),
+    ]
+    for ask in asked:
+        with pytest.raises(
+            CompileError, match=r"a condition is one Bool, not a SIMD\[.*\n(.*\n)*.*reduce_and"
+        ):
+            ask()
+    for convert in (int, float):
+        with pytest.raises(CompileError, match=r"takes one number, not a SIMD\[.*\n(.*\n)*.*v\[0\]"):
+            convert(cast("Any", a))
+    assert (a == a).reduce_and()
+    assert not (a == b).reduce_and()
+
+
+def test_equal_lanes_as_text() -> None:
+    assert str(Float32.splat(4, 1.5)) == str(Float32.simd(1.5, 1.5, 1.5, 1.5)) == "(1.5, 1.5, 1.5, 1.5)"
+    assert f"{Int32.splat(2, 3):03d}" == "(003, 003)"

@@ -29,6 +29,18 @@ def number_hint(value: object) -> str:
     return tells(value) if tells else ""
 
 
+def refuse_lanes(what: str, name: str) -> NoReturn:
+    """Refuse several lanes where Python asks for one value: a tuple of them would always be true.
+
+    Raises:
+        CompileError: always.
+    """
+    if what == "a condition":
+        hint = "write (a == b).reduce_and() where all lanes decide, and reduce_or() where one does"
+        refuse("condition", f"{what} is one Bool, not {a_(name)}", hint)
+    refuse("lanes", f"{what} takes one number, not {a_(name)}", "take one lane: v[0], or reduce_add() of all")
+
+
 def conversion_hint(value: object, name: str) -> str:
     """What to write instead of ``name(value)``."""
     if isinstance(value, type):
@@ -37,7 +49,7 @@ def conversion_hint(value: object, name: str) -> str:
         return f"write the number itself: {name}(1), or convert before: {name}(float({VALUE}))"
     if callable(value):
         return f"call it: {VALUE}()"
-    if name.startswith("SIMD[") and isinstance(value, (list, tuple)):
+    if name.startswith("SIMD[") and hasattr(type(value), "__len__"):
         return f"give the lanes one by one: {name}(*{VALUE})"
     if told := number_hint(value):
         return told

@@ -31,6 +31,7 @@ from weft.lang.hints import (
     kind_of,
     meeting_hint,
     operand_hint,
+    refuse_lanes,
     refuse_quotient,
     too_long,
 )
@@ -332,6 +333,7 @@ class Number(Conversions, AsPython):
             self._known(
                 "a key",
                 "compare it with keys that are known, as `in` does; what a kernel collects lies in memory",
+                lanes=True,
             )
         )
 
@@ -366,19 +368,19 @@ class Number(Conversions, AsPython):
     if not TYPE_CHECKING:
 
         def __round__(self):
-            value = self._known("round(...)", "call round in a @func")
+            value = self._known("round(...)", "call round in a @func", lanes=True)
             wide: Any = number_class(DType.int64, self.lanes)
             if not self.dtype.is_float:
                 return self
             even = lanewise(exact_function("math.roundeven"), value)
             return wide(lanewise(functools.partial(wrap, wide.dtype), even))
 
-    def _known(self, what: str, hint: str) -> Any:
+    def _known(self, what: str, hint: str, *, lanes: bool = False) -> Any:
+        name = type(self).__name__
+        if self.lanes > 1 and not lanes:
+            refuse_lanes(what, name)
         if isinstance(self.value, Value):
-            message = (
-                f"{what} needs a value known at compile time, "
-                f"and this {type(self).__name__} exists only at run time"
-            )
+            message = f"{what} needs a value known at compile time, and this {name} exists only at run time"
             try:
                 refuse("not-compile-time", message, hint)
             except CompileError as error:

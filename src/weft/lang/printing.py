@@ -14,6 +14,7 @@ from weft.diagnostics import a_, is_internal, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang.elaboration import current, maybe_current
 from weft.lang.enums import EnumValue
+from weft.lang.fold import has_lanes
 from weft.lang.host import host_object
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number, value_of
@@ -32,9 +33,9 @@ def format_number(number: Number, spec: str, *, within: bool = False) -> str:
     if not isinstance(number.value, Value) and number.lanes == 1:
         return format_value(number.dtype, number.value, spec)
     if b is None:
-        return (
-            f"({', '.join([format_value(number.dtype, lane, spec) for lane in cast('Any', number.value)])})"
-        )
+        value: Any = number.value
+        lanes: tuple[Any, ...] = value if has_lanes(value) else (value,) * number.lanes
+        return f"({', '.join([format_value(number.dtype, lane, spec) for lane in lanes])})"
     if within:
         refuse_text(number, sys._getframe(2))  # pyright: ignore[reportPrivateUsage]
     return mark(number, spec, 0.5 if number.dtype.is_float else 1, type(number).__name__)
