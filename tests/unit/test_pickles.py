@@ -29,6 +29,7 @@ from weft import (
     tile,
 )
 from weft.complex import ComplexFloat32
+from weft.diagnostics import errors
 from weft.dtype import DType
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -351,6 +352,12 @@ class Pair:
 def cell(x: Pointer[Float32]):
     x[global_idx.x] = Pair(x[global_idx.x]).twice()
 """
+
+
+def test_what_a_structs_init_reads_is_pickled() -> None:
+    """Cloudpickle sends the globals of functions that it sends, and `__init__` of a struct is one."""
+    said = errors.elaborating
+    assert pickle.loads(pickle.dumps(said)) is said
 
 
 def test_cloudpickle_of_a_notebook(tmp_path: Path) -> None:

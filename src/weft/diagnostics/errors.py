@@ -161,6 +161,9 @@ class _Elaborating(threading.local):
 
     now = False
 
+    def __reduce__(self) -> str:
+        return "elaborating"  # a name, for cloudpickle, which sends what a struct's `__init__` reads
+
 
 elaborating: _Elaborating = _Elaborating()
 """Of this thread, see ``now``."""
