@@ -1,7 +1,8 @@
 """Assertions about numbers and arrays, for tests of kernels. The names are Mojo's.
 
-They take numbers, sequences, NumPy's arrays, weft's buffers and tensors (which are waited for and copied),
-and other libraries' arrays. A failure says the shapes, how many elements differ, and which do first and most.
+They take numbers, vectors, matrices, sequences, NumPy's arrays, weft's buffers and tensors (which are waited
+for and copied), and other libraries' arrays. A failure says the shapes, how many elements differ, and which
+do first and most. They are the host's: in a kernel write ``assert a == b``.
 
 Example:
     >>> import numpy as np
@@ -21,10 +22,14 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from weft.diagnostics import a_, refuse
 from weft.diagnostics.hook import hide_frames, install
 from weft.diagnostics.modules import present
+from weft.lang.elaboration import maybe_current
+from weft.lang.fold import has_lanes
+from weft.lang.number import Number
 from weft.runtime.buffers import Buffer, DeviceBuffer
 
 if TYPE_CHECKING:
@@ -89,6 +94,14 @@ def assert_almost_equal(
 
     a, b = _pair(found, expected, message)
     kind = np.result_type(a, b, np.float64)
+    for side in (a, b):
+        if side.dtype.kind not in "biufc":
+            of = type(next(iter(side.flat), side)).__name__
+            refuse(
+                "argument-type",
+                f"assert_almost_equal compares numbers, not {a_(of)}",
+                "compare its parts, or write assert_equal",
+            )
     x, y = a.astype(kind), b.astype(kind)
     with np.errstate(invalid="ignore"):  # infinities are near to nothing but themselves
         far = (x != y) & ~(np.isfinite(y) & (abs(x - y) <= atol + rtol * abs(y)))
@@ -158,6 +171,8 @@ def _array(value: Any) -> npt.NDArray[Any]:
     """A copy on the host, or the host's own memory."""
     import numpy as np
 
+    if maybe_current() is not None and hasattr(cast("Any", type(value)), "__weft_spec__"):
+        _only_after()
     view: Any = value.to_layout_tensor() if hasattr(value, "to_layout_tensor") else value
     storage: Any = getattr(view, "storage", view)
     if isinstance(storage, Buffer) and getattr(view, "element", None) is None:
@@ -170,7 +185,43 @@ def _array(value: Any) -> npt.NDArray[Any]:
         return np.array(value.numpy())
     if hasattr(value, "detach"):  # PyTorch
         return np.array(value.detach().cpu().numpy())
-    return np.asarray(value.get() if hasattr(value, "get") and hasattr(value, "device") else value)
+    array = np.asarray(value.get() if hasattr(value, "get") and hasattr(value, "device") else value)
+    return array if array.dtype != object else _of_numbers(array)
+
+
+def _of_numbers(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same with weft's numbers as NumPy's: lanes are a further dimension, a struct stays what it is."""
+    import numpy as np
+
+    parts = [_plain(item) for item in array.flat]
+    shapes = {np.shape(part) for part in parts}
+    if len(shapes) != 1:
+        return array
+    made = np.array(parts)
+    return made.reshape((*array.shape, *shapes.pop()))
+
+
+def _plain(item: Any) -> Any:
+    import numpy as np
+
+    from weft.complex import ComplexSIMD
+
+    if isinstance(item, ComplexSIMD):
+        whole = cast("Any", item)
+        return _plain(whole.re) + 1j * _plain(whole.im)
+    if hasattr(cast("Any", type(item)), "__weft_rows__"):  # a matrix
+        return np.array([[_plain(one) for one in row] for row in item.__weft_rows__()])
+    if not isinstance(item, Number):
+        return item
+    if type(item.value) not in (bool, int, float, tuple):  # but the kernel's
+        _only_after()
+    lanes = item.value if has_lanes(item.value) or item.lanes == 1 else (item.value,) * item.lanes
+    return np.array(lanes, item.dtype.name if item.dtype.in_numpy else None)
+
+
+def _only_after() -> NoReturn:
+    hint = "in a kernel write `assert a == b, message`; here, pass the memory that the kernel has written"
+    refuse("host-only", "weft.testing compares on the host, when the kernel has run", hint)
 
 
 def _numbers(host: Any, layout: Any) -> npt.NDArray[Any]:

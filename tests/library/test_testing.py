@@ -11,9 +11,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import BFloat16, Float8_e5m2, Float32, Int32, Tensor
+from weft import (
+    SIMD,
+    BFloat16,
+    CompileError,
+    Float8_e5m2,
+    Float32,
+    InlineArray,
+    Int32,
+    Pointer,
+    Tensor,
+    UInt64,
+    kernel,
+    struct,
+)
+from weft.complex import ComplexFloat32
 from weft.gpu.host import DeviceContext
-from weft.layout import Layout
+from weft.layout import Layout, LayoutTensor
+from weft.linalg import mat22, vec3
 from weft.testing import assert_almost_equal, assert_equal, assert_false, assert_not_equal, assert_true
 
 
@@ -76,6 +91,48 @@ def test_what_a_failure_says() -> None:
     assert refusal(assert_not_equal, x, x) == "equal, with shape (2, 3): [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]"
     assert refusal(assert_true, [1, 0, 0]) == "not true: 2 of 3 elements of shape (3,), the first at [1]"
     assert refusal(assert_false, 1) == "not false: 1"
+
+
+@struct
+class Lanes:
+    values: SIMD[Float32, 4]
+
+
+def test_values_of_weft_are_compared_part_by_part() -> None:
+    lanes = Float32.simd(0.1, 0.2, 0.3, 0.4)
+    other = Float32.simd(0.1, 0.2, 0.3, 0.5)
+    assert refusal(assert_equal, lanes, other).endswith("the first at [3]: 0.4, expected 0.5")
+    assert refusal(assert_true, lanes == other).endswith("the first at [3]")
+    assert refusal(assert_not_equal, lanes, lanes).startswith("equal, with shape (4,)")
+    assert refusal(assert_equal, [lanes, lanes], [lanes, other]).startswith("1 of 8 elements of shape (2, 4)")
+    assert refusal(assert_almost_equal, Float32(0.1), 0.2) == "0.1, expected 0.2"
+    assert refusal(assert_equal, vec3(1, 2, 3), [1, 2, 4]).endswith("[2]: 3.0, expected 4")
+    assert "[1, 0]: 3.0" in refusal(assert_almost_equal, mat22(1, 2, 3, 4), [[1, 2], [5, 4]])
+    assert "1 of 3" in refusal(assert_equal, InlineArray[Int32, 3](1, 2, 3), [1, 2, 4])
+    assert refusal(assert_almost_equal, ComplexFloat32(1, 2), 1 + 3j) == "(1+2j), expected (1+3j)"
+    assert "Lanes(" in refusal(assert_equal, Lanes(lanes), Lanes(other))
+    assert_almost_equal(lanes, [0.1, 0.2, 0.3, 0.4])
+    assert_almost_equal(BFloat16(1.5), 1.5)
+    assert_equal(Float32.splat(4, 2.0), [2, 2, 2, 2])
+    assert_equal(UInt64(2**64 - 1), 2**64 - 1)
+    assert_equal(Lanes(lanes), Lanes(lanes))
+    with pytest.raises(CompileError, match="compares numbers, not a Lanes"):
+        assert_almost_equal(Lanes(lanes), Lanes(lanes))
+
+
+def test_nothing_is_compared_in_a_kernel() -> None:
+    @kernel
+    def of_a_number(x: Pointer[Float32]) -> None:
+        assert_equal(x[0], 1.0)
+
+    @kernel
+    def of_a_tensor(x: LayoutTensor[Float32]) -> None:
+        assert_equal(x, 1.0)
+
+    context = DeviceContext(api="cpu")
+    for k in (of_a_number, of_a_tensor):
+        with pytest.raises(CompileError, match=r"host-only.*\n(.*\n)*.*write `assert a == b, message`"):
+            context.enqueue_function(k, np.ones(4, np.float32), over=1)
 
 
 def test_a_failure_ends_where_the_program_calls_it(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ ROOMS: dict[str, set[str] | None] = {
     | {"config", "lang", "compiler.frontend", "compiler.passes", "compiler.llvm"}
     | {"compiler.exported", "compiler.pipeline", "compiler.started"},
     "runtime": BOTTOM | {"config", "targets"},
-    "testing": {"diagnostics", "runtime"},
+    "testing": {"complex", "diagnostics", "lang", "runtime"},
     "benchmark": BOTTOM | {"lang", "runtime"},
     **dict.fromkeys(LIBRARY, {"lang", "record", "diagnostics", "dtype"} | LIBRARY),
     "algorithm": {"lang", "record", "diagnostics", "dtype", "targets"} | LIBRARY,
