@@ -1,7 +1,7 @@
 """The limits of the number types, as Mojo's ``utils.numerics`` names them.
 
-Each takes a type, or its ``DType``, and gives a constant of it. In a kernel, ``max_finite(type(x))`` is one
-of what ``x`` is: of a ``SIMD``, in all lanes.
+Each takes a type, its ``DType`` or NumPy's, and gives a constant of it. In a kernel, ``max_finite(type(x))``
+is one of what ``x`` is: of a ``SIMD``, in all lanes.
 
 Example:
     >>> from weft import Float32, Int8
@@ -21,16 +21,14 @@ from weft.abi.formats import limits, wrap
 from weft.diagnostics import refuse
 from weft.diagnostics.modules import present
 from weft.dtype import DType
-from weft.lang.generic import K
-from weft.lang.number import number_class
+from weft.lang.generic import K, type_meant
 
 __all__ = ["epsilon", "inf", "max_finite", "max_or_inf", "min_finite", "min_or_neg_inf", "nan"]
 
 
 def _format(name: str, kind: Any, *, float_only: bool = False) -> DType:
-    found = (
-        kind if isinstance(kind, DType) else getattr(kind, "dtype", None) if isinstance(kind, type) else None
-    )
+    meant = type_meant(kind)  # also of NumPy's types
+    found = getattr(meant, "dtype", None) if isinstance(meant, type) else None
     what = "a type of floats" if float_only else "a type of numbers"
     if not isinstance(found, DType) or not (found.is_float or (found.is_number and not float_only)):
         shown = kind.__name__ if isinstance(kind, type) else repr(kind) if found else f"the value {kind!r}"
@@ -40,7 +38,7 @@ def _format(name: str, kind: Any, *, float_only: bool = False) -> DType:
 
 def _number(kind: Any, value: float) -> Any:
     """A constant of a type of numbers, or of the one that a DType is of."""
-    return (number_class(kind) if isinstance(kind, DType) else kind)(value)
+    return type_meant(kind)(value)
 
 
 def _has_infinity(d: DType) -> bool:

@@ -5,12 +5,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import CompileError, Comptime, Float32, Int, Int8, Pointer, func, kernel, struct, unroll
+from weft import (
+    CompileError,
+    Comptime,
+    DType,
+    Float32,
+    InlineArray,
+    Int,
+    Int8,
+    Pointer,
+    func,
+    kernel,
+    struct,
+    unroll,
+)
 from weft.complex import ComplexFloat32
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
 from weft.math import sqrt
 from weft.memory import stack_allocation
+from weft.numerics import epsilon, max_finite
 
 OFFSETS: Any = np.array([0, 2, 3])
 WEIGHTS: Any = np.array([0.25, 0.5, 0.25], np.float32)
@@ -157,3 +171,11 @@ def test_functions_that_give_objects_back_are_refused(way: str, message: str) ->
     with pytest.raises(CompileError, match=message):
         objects(1.0, way=way)
     assert objects(2.0, way="known") == 8.0
+
+
+@pytest.mark.parametrize("name", [np.float32, np.dtype(np.float32), DType.float32, "float32"])
+def test_types_by_their_names_elsewhere(name: Any) -> None:
+    pair: Any = InlineArray[name, 2]
+    assert pair is InlineArray[Float32, 2]
+    assert float(max_finite(name)) == np.finfo(np.float32).max
+    assert type(epsilon(name)) is Float32

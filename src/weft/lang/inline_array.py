@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast, o
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.diagnostics.unfit import tell_of_methods
-from weft.dtype import unaliased
 from weft.lang.bracketed import Bracketed
 from weft.lang.elaboration import maybe_current
 from weft.lang.elements import element_type
-from weft.lang.generic import has_variables
+from weft.lang.generic import has_variables, type_meant
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike
 from weft.lang.places import refuse_index
@@ -81,7 +80,7 @@ class InlineArray(_Base):
         """The class of so many elements of a type."""
         parts: Any = item
         of, count = parts if type(item) is tuple and len(parts) == 2 else (parts, 0)
-        of = unaliased(of)
+        of = type_meant(of)
         if has_variables(of) or isinstance(count, TypeVar):
             return GenericAlias(cls, (of, count))
         count = int(count) if isinstance(count, Number) else python_number(count)
