@@ -15,6 +15,7 @@ from weft import (
     BFloat16,
     Bool,
     CompileError,
+    DeviceError,
     Float16,
     Float32,
     Float64,
@@ -29,6 +30,7 @@ from weft import (
     iota,
     kernel,
 )
+from weft.abi.formats import wrap
 from weft.compile import compile_info
 from weft.gpu.host import DeviceContext
 
@@ -161,6 +163,40 @@ def _masked(x: Pointer[Float32], out: Pointer[Float32], n: Int):
     out.store(0, x.load(2, width=4, mask=mask, default=-1))
     out.store(4, x.load(4, width=4, alignment=16), mask=mask, alignment=16)
     out.store(8, x.load(0, width=4), mask=n > 2)
+
+
+@pytest.mark.parametrize("kind", [Int8, UInt8, Int32, Int])
+def test_powers_of_integers(device: DeviceContext, kind: Any) -> None:
+    """Each lane has an exponent of its own, and wraps around as its type does."""
+
+    @kernel
+    def powers(x: Pointer[Any], n: Pointer[Any], out: Pointer[Any]):
+        v, exponents = x.load(0, width=8), n.load(0, width=8)
+        out.store(0, v**exponents)
+        out.store(8, v ** n[1])
+        out.store(16, 3**exponents)
+        out.store(24, v ** x.element_type.simd(0, 1, 2, 3, 4, 5, 6, 7))
+
+    bases, exponents = [0, 1, 2, 3, 5, 7, 11, 100], [0, 5, 62, 3, 1, 2, 0, 9]
+    buffers = [device.enqueue_create_buffer(kind, n) for n in (8, 8, 32)]
+    device.enqueue_copy(dst=buffers[0], src=np.array(bases, kind.dtype.numpy))
+    device.enqueue_copy(dst=buffers[1], src=np.array(exponents, kind.dtype.numpy))
+    device.enqueue_function(powers, *buffers, grid_dim=1, block_dim=1)
+    exact = [a**n for a, n in zip(bases, exponents, strict=True)]
+    exact += [a**5 for a in bases] + [3**n for n in exponents] + [a**n for n, a in enumerate(bases)]
+    with buffers[2].map_to_host() as host:
+        assert host[:].tolist() == [wrap(kind.dtype, v) for v in exact]
+
+
+def test_powers_below_zero() -> None:
+    @func
+    def raised(v: SIMD[Int32, 4], n: SIMD[Int32, 4]) -> SIMD[Int32, 4]:
+        return v**n
+
+    called: Any = raised
+    assert called((1, 2, 3, 4), (2, 3, 0, 1)) == (1, 8, 1, 4)
+    with pytest.raises(DeviceError, match="an integer to a negative power is a float"):
+        called((1, 2, 3, 4), (2, 3, -1, 1))
 
 
 @pytest.mark.parametrize("n", range(5))

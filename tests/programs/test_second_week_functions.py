@@ -366,6 +366,22 @@ def classes(n: Int, k: Int) -> Int:
     return total + {Acc: 16}.get(type(acc), 32) + class_told(acc)
 
 
+@func
+def rests(n: Int, k: Int) -> Int:
+    def summed(*items: Int, by: Int = 2) -> Int:
+        return sum(items) * by
+
+    def mean(first: Float64, *others: Float64) -> Float64:
+        return (first + sum(others)) / (1 + len(others))
+
+    return summed(n, k, True) + summed() + summed(5, by=n) + Int(8 * mean(n, k, 0.1, 3)) + all_of((n, k, 7))
+
+
+@func
+def all_of(items: tuple[Int, ...]) -> Int:
+    return sum(items) * len(items)
+
+
 @dataclasses.dataclass
 class Around:
     at: Int
@@ -397,7 +413,7 @@ def class_told(acc):
 FUNCTIONS = """
 lambdas unpacked loops tables lists sets integers counted matched zipped
 dataclass members two_best starred named early optional stepped nested_lists looked_up taken_apart
-rows classes searched
+rows classes searched rests
 """.split()
 GRID = np.array([*itertools.product((-2, 0, 1, 3, 9), (-3, 1, 4))], np.int64)
 

@@ -299,6 +299,7 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
         wanted = _parts_wanted(annotation, cls)
         if wanted is not None:
             parts = all_parts(value)
+            wanted = wanted[:1] * len(parts or ()) if wanted[1:] == [...] else wanted
             if not isinstance(value, cls) or parts is None or len(parts) != len(wanted):
                 raise Mismatch(_describe(value), a_(describe_annotation(annotation)))
             return accept_parts(cls, wanted, parts, adopt)
@@ -567,6 +568,13 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
         if issubclass(cls, Enum):
             return NumberSpec(DType.int64) if issubclass(cls, int) else EnumSpec(cls)
         wanted = _parts_wanted(annotation, cls)
+        if wanted is not None and wanted[1:] == [...]:
+            if given is MISSING:
+                hint = (
+                    f"say how many: tuple[{describe_annotation(wanted[0])}, {describe_annotation(wanted[0])}]"
+                )
+                raise Mismatch("a tuple of any length", "one of a known length", hint)
+            return spec_of_annotation(given)
         if wanted is not None:
             return PartsSpec(tuple(_specs_of_parts(cls, wanted)), cls)
     return accept_as(annotation, given)[0]

@@ -9,7 +9,7 @@ from weft.dtype import DType
 from weft.lang.above import above
 from weft.lang.decorators import func
 from weft.lang.elaboration import current, note_result
-from weft.lang.fold import fold
+from weft.lang.fold import fold, has_lanes
 from weft.lang.number import Number, constant, number_class, to_type, unify
 from weft.lang.python_number import python_number
 
@@ -42,22 +42,23 @@ def power(base: Any, exponent: Any) -> Any:
         made = above().pow(*numbers)
         note_result("**", numbers, made)
         return made
-    if right is not None and right < 0:
-        _refuse_negative(right)
+    for lane in right if has_lanes(right) else (right,):
+        if lane is not None and lane < 0:
+            _refuse_negative(lane)
     if left is not None and right is not None:
         return cls(fold("**", cls.dtype, left, right))
-    if cls.lanes != 1:
-        refuse("simd-power", "`**` with a run-time exponent takes one lane", hint="use a literal exponent")
     b: Any = current()
     n: Any = cls.of(to_type(exponent, cls, b))
     if not isinstance(exponent, Number) or exponent.dtype.is_signed:
-        b.assert_(n >= 0, lambda: "an integer to a negative power is a float: write Float32(x) ** n")  # noqa: PT009
-    base = cls.of(to_type(base, cls, b))
-    made = _of_integers(base, n)
+        b.assert_((n >= 0).all(), lambda: "an integer to a negative power is a float: write Float32(x) ** n")  # noqa: PT009
+    base, compute = cls.of(to_type(base, cls, b)), _of_integers if cls.lanes == 1 else _of_vectors
+    made = compute(base, n)
     if b.tells_overflow:
-        wide = number_class(DType.float64)
-        lost = _is_lost(wide(base), n, wide(float(cls.dtype.least)), wide(cls.dtype.greatest + 1.0))
-        note_result("**", [base, n, cls(lost)], made)
+        # Float64 tells: but for powers of two, which it has exactly, no power of a whole number is within
+        # 10**-11 of 2**63 or 2**64, and its own error is 10**-14 at most.
+        wide = number_class(DType.float64, cls.lanes)
+        power, least, end = compute(wide(base), n), float(cls.dtype.least), cls.dtype.greatest + 1.0
+        note_result("**", [base, n, cls((power < least) | (power >= end))], made)
     return made
 
 
@@ -90,11 +91,11 @@ def _of_integers(base: Any, exponent: Any) -> Any:
 
 
 @func
-def _is_lost(base: Any, exponent: Any, least: Any, end: Any) -> Any:
-    """Whether integers from ``least`` to below ``end`` do not hold a power.
-
-    Float64 is enough to tell: but for powers of two, which it has exactly, no power of a whole number is
-    within 10**-11 of 2**63 or 2**64, and its own error is 10**-14 at most.
-    """
-    power = _of_integers(base, exponent)
-    return (power < least) | (power >= end)
+def _of_vectors(base: Any, exponent: Any) -> Any:
+    one = type(base)(1)
+    result, square, left = one, base, exponent
+    while (left > 0).any():
+        result *= (left & 1 == 1).select(square, one)
+        square *= square
+        left >>= 1
+    return result

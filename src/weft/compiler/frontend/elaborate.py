@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast, get_args, get_origin
 
 from weft.abi.artifact import AskedTiles, AssertSite, Piece, Site
 from weft.compiler.frontend.changes import check_given
@@ -559,6 +559,9 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
         none = value is None or isinstance(value, Maybe)
         return value if none else _argument(name, wanted, comptime, value, function)
     value = value if any(annotation is open_ for open_ in (MISSING, Any, object)) else present(value)
+    if get_origin(annotation) is tuple and get_args(annotation)[1:] == (...,) and type(value) is tuple:
+        of, items = get_args(annotation)[0], enumerate(cast("tuple[Any, ...]", value))
+        return tuple([_argument(f"{name}[{n}]", of, comptime, item, function) for n, item in items])
     bound = bound_of(annotation)
     if bound is not None:
         kind = assumed(value)

@@ -119,9 +119,10 @@ class _Stager(Places):
             value = b_attribute("MISSING") if default is None else self.visit(default)
             by_keyword = ast.Constant(n >= len(positional))
             yield tuple_of([ast.Constant(p.arg), annotation, by_keyword, value])
-        if arguments.vararg is not None:
+        if (rest := arguments.vararg) is not None:
             missing = b_attribute("MISSING")
-            yield tuple_of([ast.Constant(arguments.vararg.arg), missing, ast.Constant(True), missing])
+            of = missing if rest.annotation is None else b_call("rest", self._annotation(rest.annotation))
+            yield tuple_of([ast.Constant(rest.arg), of, ast.Constant(True), missing])
 
     def _annotation(self, node: ast.expr) -> ast.expr:
         return self.visit(expression_in(node))

@@ -70,6 +70,10 @@ class Staging(Flow, Access):
         """``def`` in a function."""
         return defined(function, parameters, result, self)
 
+    def rest(self, annotation: Any) -> Any:
+        """The type of the tuple that ``*args: T`` is."""
+        return tuple[annotation, ...]
+
     def closure(self, function: Any) -> Closure:
         """A lambda."""
         return Closure(function, None, {}, self)

@@ -123,9 +123,6 @@ class _Checker:
         elif isinstance(node, ast.arguments) and (extra := node.kwarg):
             message = f"`**{extra.arg}`: a function takes no names but those of its parameters"
             self.problem(extra, "unsupported-syntax", message, "name each parameter")
-        elif isinstance(node, ast.arguments) and (extra := node.vararg) and extra.annotation is not None:
-            message = f"`*{extra.arg}` is a tuple of whatever is given, and takes no annotation"
-            self.problem(extra, "unsupported-syntax", message, "leave it out, or name each parameter")
         elif isinstance(node, ast.Expr) and _is_idle(node.value):
             text = ast.unparse(node.value)
             self.problem(node.value, "no-effect", f"`{text}` is computed and not used", _instead(node.value))
