@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import BFloat16, Float16, Int, Int16, Pointer, kernel
+from weft import BFloat16, Float8_e4m3fn, Float8_e5m2, Float16, Float32, Int, Int16, Pointer, kernel
 from weft.atomic import Atomic
 from weft.gpu import barrier, thread_idx
 from weft.gpu.host import DeviceContext
+from weft.layout import Layout
+from weft.linalg import mat22, vec4
 from weft.math import fma, sqrt
 from weft.math import max as greater
 from weft.memory import AddressSpace, stack_allocation
@@ -141,3 +143,40 @@ def test_each_level_of_optimisation_knows_numbers(device: DeviceContext, level: 
     context.synchronize()
     wanted = [*np.trunc(np.maximum(values, values[::-1])), *np.round(values)]
     assert found.tolist() == wanted
+
+
+@pytest.mark.parametrize("kind", [Float16, BFloat16, Float8_e4m3fn, Float8_e5m2, Float32])
+def test_tensors_of_the_host_hold_numbers(kind: Any) -> None:
+    """What is assigned to a part of one is a number, also where NumPy has but the bits of the type."""
+    cpu = DeviceContext(api="cpu")
+    memory: Any = cpu.enqueue_create_host_buffer(kind, 8)
+    tensor = memory.tensor(Layout.row_major(2, 4))
+    wide: Any = cpu.enqueue_create_host_buffer(Float32, 8)
+    numbers = wide.tensor(Layout.row_major(2, 4))
+    expected = np.full((2, 4), 1.5, np.float32)
+
+    def check() -> None:
+        assert [[float(tensor[i, j]) for j in range(4)] for i in range(2)] == expected.tolist()
+
+    tensor.fill(1.5)
+    check()
+    tensor[0] = [1.0, 2.0, 3.0, 4.0]
+    tensor[1, 1:3] = 2.5
+    expected[0], expected[1, 1:3] = [1.0, 2.0, 3.0, 4.0], 2.5
+    check()
+    tensor[:, 2:] = mat22(5, 6, 7, 8)
+    expected[:, 2:] = [[5, 6], [7, 8]]
+    check()
+    tensor[1] = vec4(0.5, 1.0, -2.0, 4.0)
+    expected[1] = [0.5, 1.0, -2.0, 4.0]
+    check()
+    numbers[:] = tensor
+    assert wide[:].tolist() == expected.reshape(-1).tolist()
+    numbers[0] = numbers[1]
+    tensor.copy_from(numbers)
+    expected[0] = expected[1]
+    check()
+    tensor.vectorize[1, 2]()[0, 1] = (3.0, 0.25)
+    expected[0, 2:] = [3.0, 0.25]
+    check()
+    assert list(map(float, tensor.vectorize[1, 2]()[0, 1])) == [3.0, 0.25]

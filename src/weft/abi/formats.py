@@ -169,6 +169,21 @@ def from_short_bits(dtype: DType, bits: npt.NDArray[Any]) -> npt.NDArray[np.floa
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
+def elements_of(dtype: DType, value: object) -> Any:
+    """Numbers as memory of a type has them in NumPy, where short floats are bits."""
+    if not dtype.is_number or dtype.in_numpy:
+        return value
+    import numpy as np
+
+    array = np.asarray(value)
+    return short_bits(dtype, array if array.dtype.kind in "biufO" else np.asarray(value, np.float64))
+
+
+def numbers_of(dtype: DType, elements: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The other way round."""
+    return elements if not dtype.is_number or dtype.in_numpy else from_short_bits(dtype, elements)
+
+
 def largest_bits(dtype: DType) -> int:
     """The bits of the largest finite number of a short float; the next are infinity's, or nan's.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeVar, cast, overload
 
-from weft.abi.formats import from_short_bits, short_bits, unpack
+from weft.abi.formats import elements_of, from_short_bits, unpack
 from weft.diagnostics import LaunchError
 from weft.diagnostics.arithmetic import not_in_arithmetic
 from weft.diagnostics.wholes import not_as_wholes
@@ -87,12 +87,7 @@ class HostBuffer(Buffer[T]):
             value = list(cast("Iterable[object]", value))
         if self.dtype.in_numpy:
             return self.dtype.taken(value)
-        import numpy as np
-
-        if isinstance(value, HostBuffer):
-            value = value[:]
-        array = np.asarray(value)
-        return short_bits(self.dtype, array if array.dtype.kind in "biufO" else np.asarray(value, np.float64))
+        return elements_of(self.dtype, value[:] if isinstance(value, HostBuffer) else value)
 
     def _refused(
         self, array: npt.NDArray[Any], where: int | slice, value: object, error: Exception

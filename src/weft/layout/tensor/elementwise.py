@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from weft.abi.formats import elements_of, numbers_of
 from weft.diagnostics import a_, refuse
 from weft.lang.number import Number, NumberLike
 from weft.lang.operators import ARITHMETIC, SIGNS, define_operators, function_of
@@ -16,7 +17,7 @@ from weft.layout.algebra.layout import Layout
 from weft.layout.tensor.edge import whole_read, whole_write
 from weft.layout.tensor.fragment import fragment
 from weft.layout.tensor.in_place import InPlace
-from weft.layout.tensor.loops import copy_all, fill_all
+from weft.layout.tensor.loops import copy_all, depth_for, fill_all, nested
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
@@ -48,7 +49,8 @@ class Elementwise(Generic[T]):
         if tensor.in_kernel:
             fill_all(tensor, value)
         else:
-            tensor.numpy()[...] = value
+            given = nested(value) if depth_for(tensor, value) > 1 else value
+            tensor.numpy()[...] = elements_of(tensor.dtype, given)
         return tensor
 
     def copy_from(self, other: LayoutTensor[T]) -> None:
@@ -62,7 +64,10 @@ class Elementwise(Generic[T]):
         if tensor.in_kernel:
             copy_all(tensor, other)
         else:
-            tensor.numpy()[...] = other.numpy()
+            given = other.numpy()
+            if other.dtype is not tensor.dtype:
+                given = elements_of(tensor.dtype, numbers_of(other.dtype, given))
+            tensor.numpy()[...] = given
 
     def copy_from_async(self, other: LayoutTensor[T]) -> None:
         """Begin to write every element of ``other`` to its place here: from the device's to shared memory.

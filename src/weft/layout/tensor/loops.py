@@ -134,6 +134,12 @@ def depth_for(to: Any, value: Any) -> int:
     return _depth(value) if to.dtype.is_number and to.lanes == 1 else 0
 
 
+def nested(value: Any) -> Any:
+    """The numbers of a vector, a matrix or the like as NumPy takes them."""
+    items = _items(value)
+    return value if items is None else [nested(item) for item in items]
+
+
 def _depth(value: Any) -> int:
     items = _items(value)
     if not items:

@@ -8,6 +8,7 @@ from math import gcd
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, cast, overload
 
+from weft.abi.formats import elements_of, numbers_of
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch, array_hint, element_dtype, wanted_element
@@ -484,7 +485,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         if self._pointer is not None or not is_static(offset):
             return read_inside(*self.access(parts, offset, self.element, alignment), self.default)
         if self.element is not None:
-            return self.numpy()[parts]
+            return numbers_of(self.dtype, self.numpy()[parts])
         place = offset if self.swizzled is None else self.swizzled(offset)
         return host_memory(self.storage, "reading an element")[place]
 
@@ -513,7 +514,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         if self._pointer is not None or not is_static(offset):
             write_inside(*self.access(parts, offset, self.element, alignment), value)
         elif self.element is not None:
-            self.numpy()[parts] = value
+            self.numpy()[parts] = elements_of(self.dtype, cast("Any", value))
         else:
             place = offset if self.swizzled is None else self.swizzled(offset)
             host_memory(self.storage, "writing an element")[place] = value
