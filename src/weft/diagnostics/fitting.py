@@ -54,7 +54,7 @@ class Fitted(Protocol):
 _Problem = Callable[..., None]
 _ALIKE = (
     "axis dim",
-    "less cmp compare comparator reverse descending",
+    "less cmp compare comparator",
     "size n count length num numel num_elements",
     "shape size dims",
     "src source input from_",
@@ -65,7 +65,7 @@ _ALIKE = (
     "grid_dim grid blocks num_blocks",
     "block_dim block threads num_threads threads_per_block",
     "shared_mem_bytes smem shared shared_mem shared_memory",
-    "over range total n",
+    "over range total n dim",
     "device context ctx",
     "target arch architecture gpu sm",
     "emission_kind emit kind stage",
@@ -109,7 +109,7 @@ def fit(
         if name not in known:
             guess = _meant(name, params, options, {*values, *named, *meant})
             meant.update([guess] if guess else [])
-            hint = f"did you mean `{guess}`?" if guess else otherwise
+            hint = _written(name, known, options) or (f"did you mean `{guess}`?" if guess else otherwise)
             problem("argument-name", f"{name_of} has no parameter `{name}`", hint, name)
         elif name in values:
             before = name in bound
@@ -134,6 +134,32 @@ _OF_SEVERAL = {
 """What to write where a last parameter of this name was given in several arguments."""
 
 
+_LESS = "write less=lambda a, b: a > b"
+_ARGUMENTS = "give the kernel's arguments one by one, behind the kernel"
+_AT_LAUNCH = {
+    "dump_asm": "give it to ctx.compile_function(kernel, dump_asm=True), and launch what that gives",
+    "dump_llvm": "give it to ctx.compile_function(kernel, dump_llvm=True), and launch what that gives",
+    "dump_sass": "write compile_info(kernel, emission_kind='sass', target='sm_90'), from weft.compile",
+    "ptxas_info_verbose": "write compile_info(kernel, target='sm_90').resources, from weft.compile",
+    "func_attribute": "leave it out: shared_mem_bytes= is enough; of registers tells launch_bounds(256, 4)",
+    "constant_memory": "leave it out: a list or a NumPy array outside of the kernel is constant memory",
+    "attributes": "write cluster_dim=, cooperative=True or pdl=True",
+    "location": "leave it out: messages name the line of the launch",
+    "num_warps": "write block_dim=32 * num_warps",
+    "inputs": _ARGUMENTS,
+    "outputs": _ARGUMENTS,
+    "args": _ARGUMENTS,
+}
+"""What others give a launch by name, without the underscores before it."""
+
+
+def _written(name: str, known: Collection[str], options: Collection[str]) -> str:
+    """What to write for a keyword that has no counterpart of the same meaning; empty for all others."""
+    if name in ("reverse", "descending") and "less" in known:
+        return _LESS
+    return _AT_LAUNCH.get(name.lstrip("_"), "") if "grid_dim" in options else ""
+
+
 def _meant(name: str, params: Sequence[Fitted], options: Iterable[str], given: Collection[str]) -> str | None:
     """The parameter that a keyword most likely means, of those that nothing has given."""
     free = [n for n in (*[p.name for p in params], *options) if n not in given]
@@ -156,6 +182,8 @@ def _too_many(
     meant = [(p.name, text) for value in args[most:] for p in by_name if (text := _text_of(value, p))]
     if len(meant) == extra:
         hint = f"give {'it' if extra == 1 else 'them'} by name: {', '.join('='.join(each) for each in meant)}"
+    elif positional and positional[0].name == "pointer" and extra == 1:
+        hint = "write pointer + i for an element of a pointer, tensor.address(i, j) for one of a tensor"
     elif positional and positional[-1].name in _OF_SEVERAL:
         hint = _OF_SEVERAL[positional[-1].name] + (
             f"; {', '.join(f'{n}=' for n in free)} by name" if free else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import typing
 import weakref
 from types import CodeType, FrameType, TracebackType
 
@@ -41,6 +42,9 @@ def character_column(file: str, line: int, byte_column: int) -> int:
         return byte_column
     return len(text.encode()[:byte_column].decode(errors="ignore"))
 
+
+_BETWEEN = (contextlib.__file__, typing.__file__, weakref.__file__)
+"""Python's modules that call for who wrote something: ``with`` what is decorated, brackets, finalizers."""
 
 _internal: dict[str, bool] = {}
 
@@ -125,9 +129,9 @@ def calling_frame(innermost: FrameType | None = None) -> FrameType | None:
     frame = innermost or sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         code = frame.f_code
-        # those of dataclasses, of ``with``, which calls what is decorated, and of finalizers
+        # those of dataclasses, and what Python's own modules call
         generated = code.co_filename == "<string>" and code.co_name == "__init__"
-        generated |= code.co_filename in (contextlib.__file__, weakref.__file__)
+        generated |= code.co_filename in _BETWEEN
         if not is_internal(code.co_filename) and not generated and not _is_pytorch(frame):
             break
         frame = frame.f_back

@@ -70,7 +70,8 @@ def _element(name: str, made_by: str) -> DType:
     try:
         return as_dtype(name)
     except TypeError:
-        raise Unreadable(f"a {made_by} of {name}", "weft has no such element type; convert it") from None
+        hint = "weft has no such element type: pass x.astype('float32'), say"
+        raise Unreadable(f"a {made_by} of {name}", hint) from None
 
 
 # -- PyTorch ------------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def _check_comptime(annotation: Any, value: Any) -> None:
         return
     name: str = annotation.__name__
     hint = f"pass {name}({value!r}), if that is what you mean" if isinstance(value, (str, float)) else ""
-    raise Mismatch(_describe(value), f"{a_(name)} known at compile time", hint)
+    raise Mismatch(describe(value), f"{a_(name)} known at compile time", hint)
 
 
 def is_open(annotation: Any) -> bool:
@@ -234,13 +234,14 @@ def _within(cls: type[Any], name: object, wrong: Mismatch) -> Mismatch:
     if wrong.annotation:
         annotation = f"is {a_(cls.__name__)}, of which {where} {wrong.annotation}"
         return Mismatch(wrong.found, wrong.allowed, wrong.hint.partition(", or with Comptime")[0], annotation)
-    return Mismatch(f"{wrong.found} in its {where}", wrong.allowed, wrong.hint)
+    hint = wrong.hint.replace(VALUE, "x")  # the whole is what a call gives
+    return Mismatch(f"{wrong.found} in its {where}", wrong.allowed, hint)
 
 
 def _accept_member(cls: type[Enum], value: Any) -> Accepted:
     """A member of an Enum: of one of ints, the int."""
     if not isinstance(value, cls):
-        raise Mismatch(_describe(value), f"a member of {cls.__name__}")
+        raise Mismatch(describe(value), f"a member of {cls.__name__}")
     if isinstance(value, int):
         return NumberSpec(DType.int64), [int(value)]
     return EnumSpec(cls), [place_of(value)]
@@ -292,7 +293,7 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
         if cls is Callable:
             if not callable(value):
                 hint = "pass a function, a @func or a lambda"
-                raise Mismatch(_describe(value), "a function", hint)
+                raise Mismatch(describe(value), "a function", hint)
             return _accept_any(value, adopt)
         if isinstance(value, cls) and has_variables(annotation) and hasattr(cls, "__weft_arguments__"):
             return _accept_open(annotation, cls, value, adopt)
@@ -301,7 +302,7 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
             parts = all_parts(value)
             wanted = wanted[:1] * len(parts or ()) if wanted[1:] == [...] else wanted
             if not isinstance(value, cls) or parts is None or len(parts) != len(wanted):
-                raise Mismatch(_describe(value), a_(describe_annotation(annotation)))
+                raise Mismatch(describe(value), a_(describe_annotation(annotation)))
             return accept_parts(cls, wanted, parts, adopt)
     raise _no_type(annotation, origin, value)
 
@@ -327,14 +328,15 @@ def _no_type(annotation: Any, origin: Any, value: Any) -> Mismatch:
             "annotate it with Int, Float32, Pointer[Float32], a @struct, or Comptime[...] if it is constant"
         )
     return Mismatch(
-        _describe(value),
+        describe(value),
         "nothing",
         hint,
         f"is annotated with `{shown}`, which is no type of a kernel's parameter",
     )
 
 
-def _describe(value: Any) -> str:
+def describe(value: Any) -> str:
+    """An argument in a few words, to end ``not ...``."""
     if value is None:
         return "None"
     dtype = getattr(value, "dtype", None)
@@ -356,7 +358,7 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
     if isinstance(value, Number):
         if value.lanes != cls.lanes or promote(value.dtype, d) is not d:
             raise Mismatch(
-                _describe(value), cls.__name__, f"convert it: {cls.__name__}(...), which may lose information"
+                describe(value), cls.__name__, f"convert it: {cls.__name__}(...), which may lose information"
             )
         return spec, [wrap(d, value.value)]
     item = getattr(value, "item", None)
@@ -393,7 +395,7 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
         hint = f"pass its number: {VALUE}.item()"
     elif hasattr(value, "__array_interface__"):
         hint = f"annotate Pointer[{cls.__name__}], or pass one of its numbers"
-    raise Mismatch(_describe(value), cls.__name__, hint)
+    raise Mismatch(describe(value), cls.__name__, hint)
 
 
 def _spells(value: object) -> bool:
@@ -408,7 +410,7 @@ def _lanes(cls: type[Number], value: Any) -> tuple[Any, ...]:
     if isinstance(value, Number) and value.lanes > 1:
         known: Any = value.value
         if value.lanes != cls.lanes:
-            raise Mismatch(_describe(value), cls.__name__)
+            raise Mismatch(describe(value), cls.__name__)
         each = number_class(value.dtype)
         items = [each(lane) for lane in (known if has_lanes(known) else (known,) * cls.lanes)]
     elif not hasattr(value, "__len__"):
@@ -419,7 +421,10 @@ def _lanes(cls: type[Number], value: Any) -> tuple[Any, ...]:
     try:
         return tuple([_accept_number(scalar, lane)[1][0] for lane in lanes])
     except Mismatch as wrong:
-        found = _describe(value) if items is not value else f"{wrong.found} among its lanes"
+        if isinstance(value, Number) and value.lanes > 1:
+            hint = f"convert it: {VALUE}.cast({type_name(cls.dtype)}), which may lose information"
+            raise Mismatch(describe(value), cls.__name__, hint) from None
+        found = describe(value) if items is not value else f"{wrong.found} among its lanes"
         raise Mismatch(found, cls.__name__, wrong.hint) from None
 
 
@@ -457,12 +462,13 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
     allowed = f"a buffer of {type_name(wanted)}" if wanted is not None else "a buffer"
     if hasattr(value, "layout"):
         hint = "annotate LayoutTensor[...], which honours its layout, or pass the buffer that it views"
-        raise Mismatch(_describe(value), allowed, hint)
+        raise Mismatch(describe(value), allowed, hint)
     if not hasattr(value, "address") or not isinstance(found, DType):
-        hint = array_hint(value, wanted) or "create one: ctx.enqueue_create_buffer(Float32, n)"
+        name = "Float32" if wanted is None else type_name(wanted)
+        hint = array_hint(value, wanted) or f"create one: ctx.enqueue_create_buffer({name}, n)"
         if value is None:
             hint += "; a parameter without an annotation takes None, too"
-        raise Mismatch(_describe(value), allowed, hint)
+        raise Mismatch(describe(value), allowed, hint)
     if wanted is not None and found is not wanted:
         other = type_name(found)
         raise Mismatch(
@@ -491,7 +497,7 @@ def _accept_elements(element: ElementType, value: Any) -> Accepted:
     name, kind = element.name, getattr(value, "dtype", None)
     if not hasattr(value, "address") or kind not in (element, DType.uint8):
         hint = f"create one: ctx.enqueue_create_buffer({name}, n), or pass a NumPy array of np.dtype({name})"
-        raise Mismatch(_describe(value), f"memory of {name}", hint)
+        raise Mismatch(describe(value), f"memory of {name}", hint)
     if value.nbytes % element.itemsize:
         raise Mismatch(f"{value.nbytes} bytes", f"memory of {name}, {element.itemsize} bytes each")
     return PointerSpec(element, AddressSpace.GLOBAL), [value]
@@ -502,9 +508,9 @@ def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:
         try:
             value = cls.__weft_given__(value)
         except CompileError as wrong:
-            raise Mismatch(_describe(value), f"a {cls.__name__}", wrong.diagnostics[0].message) from None
+            raise Mismatch(describe(value), f"a {cls.__name__}", wrong.diagnostics[0].message) from None
     if not isinstance(value, cls):
-        raise Mismatch(_describe(value), f"a {cls.__name__}")
+        raise Mismatch(describe(value), f"a {cls.__name__}")
     cls = cast("type[Any]", type(value))  # which says what the types of a generic one are
     fields = struct_fields(cls)
     for name in fields:
@@ -535,7 +541,7 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
         if given is MISSING or is_open(given):
             raise Mismatch("no type", "a type")
         if given is None or isinstance(given, (int, float, str)):
-            raise Mismatch(_describe(given), "a type")
+            raise Mismatch(describe(given), "a type")
         if type(given) in _FUNCTIONS or isinstance(given, Func):
             return _accept_any(given, _as_given)[0]
         hook = None if isinstance(given, type) else getattr(given, "__weft_spec_of_annotation__", None)
@@ -545,7 +551,7 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
             return spec_of_annotation(given)
         except Mismatch as wrong:
             if wrong.annotation and not isinstance(given, type):
-                raise Mismatch(_describe(given), "a type") from None
+                raise Mismatch(describe(given), "a type") from None
             raise
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):

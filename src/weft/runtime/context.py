@@ -224,7 +224,7 @@ class BaseContext(Here, PeerAccess):
             raise LaunchError.here(
                 "buffer-size",
                 f"a buffer's size is its number of elements, an int; {size!r} is none",
-                "write their product"
+                "write their product, or make what has a shape: Tensor(Float32, (m, n), ctx)"
                 if isinstance(size, (tuple, list))
                 else "divide with `//` and convert with `int(...)`",
                 at=("size", 1),

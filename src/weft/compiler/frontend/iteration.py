@@ -151,6 +151,10 @@ def turned(b: Staging, items: Any) -> Any:
 def zipped(b: Staging, all_items: tuple[Any, ...], strict: bool) -> Any:
     """``zip``: as long as the shortest."""
     if not all_items or not all(map(on_device, all_items)):
+        for n, items in enumerate(all_items, 1):
+            if isinstance(items, Number) or (not isinstance(items, Iterable) and not on_device(items)):
+                said = f"argument {n} of zip, {a_(type(items).__name__)}, cannot be looped over"
+                refuse("iteration", said, hint="loop over range(n), and index what has no end of its own")
         return zip(*map(known, all_items), strict=strict)
     every = [items for items in map(_drawn, all_items) if items is not None]
     lengths = [items.length for items in every]

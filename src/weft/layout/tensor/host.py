@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.diagnostics import a_, refuse
+from weft.diagnostics import VALUE, a_, refuse
 from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import flatten, is_tuple
 from weft.layout.algebra.layout import Layout
@@ -27,7 +27,9 @@ def check_storage(storage: Any, layout: Layout, whole: Layout | ComposedLayout) 
         refuse(
             "tensor-storage",
             f"a LayoutTensor views a buffer, not {a_(type(storage).__name__)}",
-            "create one with ctx.enqueue_create_buffer(...) or ctx.enqueue_create_host_buffer(...)",
+            f"write as_tensor({VALUE}), from weft.interop"
+            if hasattr(storage, "__array_interface__") or hasattr(storage, "__dlpack__")
+            else "create one with ctx.enqueue_create_buffer(...) or ctx.enqueue_create_host_buffer(...)",
         )
     if any(is_static(step) and step < 0 for step in flatten(layout.stride)):
         refuse("tensor-size", f"{layout} has a stride below 0 and reaches before the buffer")

@@ -9,9 +9,9 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, cast, overload
 
 from weft.abi.formats import elements_of, numbers_of
-from weft.diagnostics import a_, refuse
+from weft.diagnostics import refuse
 from weft.dtype import DType
-from weft.lang.accept import Accepted, Mismatch, array_hint, element_dtype, wanted_element
+from weft.lang.accept import Accepted, Mismatch, array_hint, describe, element_dtype, wanted_element
 from weft.lang.elaboration import note_index
 from weft.lang.generic import written
 from weft.lang.number import NumberLike, number_class, type_name
@@ -218,18 +218,13 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         if not isinstance(value, LayoutTensor) and convert is not None:
             value = convert()
         if not isinstance(value, LayoutTensor):
-            found = getattr(value, "dtype", None)
-            found = (
-                f"{a_(type(value).__name__)} of {found}"
-                if isinstance(found, DType)
-                else f"{a_(type(value).__name__)}"
-            )
+            name = "Float32" if wanted is None else type_name(wanted)
             hint = (
                 "view it through a layout: buffer.tensor(Layout.row_major(...))"
                 if hasattr(value, "tensor")
-                else array_hint(value, wanted)
+                else array_hint(value, wanted) or f"create one: Tensor({name}, (m, n), ctx)"
             )
-            raise Mismatch(found, allowed, hint)
+            raise Mismatch(describe(value), allowed, hint)
         tensor = cast("LayoutTensor[Any]", value)
         if wanted is not None and tensor.dtype is not wanted:
             found = type_name(tensor.dtype)
