@@ -354,6 +354,29 @@ def cell(x: Pointer[Float32]):
 """
 
 
+def test_a_program_that_is_imported_again_keeps_its_own_classes(tmp_path: Path) -> None:
+    """Cloudpickle sends the classes, which are not those of the program in the other process then."""
+    text = """
+import pickle
+from weft import Float32, Pointer, kernel
+from weft.compiler.source import pickled
+
+@kernel
+def k(x: Pointer[Float32]):
+    x[0] = 1.0
+
+by_cloudpickle = {"__name__": "joblib.externals.cloudpickle", "pickle": pickle}
+exec("def dumps(value): return pickle.dumps(value)", by_cloudpickle)
+for dumps in (pickle.dumps, by_cloudpickle["dumps"]):
+    sent = dumps(k)
+    pickled._given.clear()  # as in another process
+    print(pickle.loads(sent).definition.function is k.definition.function)
+"""
+    program = tmp_path / "program.py"
+    program.write_text(text, encoding="utf-8")
+    assert subprocess.check_output([sys.executable, program], text=True).split() == ["True", "False"]
+
+
 def test_what_a_structs_init_reads_is_pickled() -> None:
     """Cloudpickle sends the globals of functions that it sends, and `__init__` of a struct is one."""
     said = errors.elaborating

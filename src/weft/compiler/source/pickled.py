@@ -91,9 +91,20 @@ def reduced(definition: PythonFunction) -> tuple[Any, ...]:
             _text(function),
             about,
             (definition.fast_math, definition.threads),
+            _sends_classes(),
         ),
         _state(definition),
     )
+
+
+def _sends_classes() -> bool:
+    """Whether it is cloudpickle that pickles, which sends the program's classes, where pickle names them."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).endswith("cloudpickle"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _text(function: FunctionType) -> str:
@@ -203,8 +214,9 @@ def _anew(
     text: str,
     about: tuple[str, str, str, str | None],
     options: tuple[bool, int],
+    with_classes: bool = False,
 ) -> PythonFunction:
-    """The function that was pickled, its state yet to come."""
+    """The function that was pickled, its state yet to come; ``with_classes`` that are not this program's."""
     from weft.compiler.source.python import definition_of
 
     module, name, qualname, doc = about
@@ -221,7 +233,7 @@ def _anew(
     function = _given.get(token)
     if function is None:
         made: CodeType = marshal.loads(code)
-        function = _of_main(module, qualname, made)
+        function = None if with_classes else _of_main(module, qualname, made)
         if function is None:
             scope = {"__name__": module, "__builtins__": builtins}
             function = FunctionType(made, scope, name, None, tuple(CellType() for _ in made.co_freevars))
