@@ -5,13 +5,25 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterable, Iterator
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from weft.diagnostics import LEFT, OBJECT, RIGHT, a_, refuse
+from weft.diagnostics import (
+    LEFT,
+    OBJECT,
+    RIGHT,
+    Diagnostic,
+    a_,
+    caller_location,
+    is_internal,
+    nearest,
+    refuse,
+)
+from weft.diagnostics.errors import advised
+from weft.diagnostics.modules import UnknownAttribute
 from weft.dtype import DType, dtype_elsewhere
 from weft.lang.elaboration import maybe_current
-from weft.lang.hints import OF_NUMBERS, kind_of
+from weft.lang.hints import ALIASES, OF_NUMBERS, kind_of
 
 T = TypeVar("T")
 FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, functools.partial)
@@ -144,6 +156,22 @@ class _Kind(type):
 _Kind.__name__ = "type"  # as Python's messages have it
 
 
+def _missing(number: AsPython, name: str, caller: FrameType) -> AttributeError:
+    """What an attribute that is not there raises: on the host a message, where a program asks."""
+    if maybe_current() is not None or name[0] == "_" or is_internal(caller.f_code.co_filename):
+        kind = type(number).__name__
+        return AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=number)
+    from weft.diagnostics.wrote import resolved
+
+    hint, method = OF_NUMBERS.get(name, "").format(OBJECT), ALIASES.get(name)
+    if not hint and not method and not (hint := advised(name)):
+        method = nearest(name, [known for known in dir(number) if known[0] != "_"])
+    hint = hint or (f"write {OBJECT}.{method}(...)" if method else "look it up in the reference")
+    message = f"`{OBJECT}` ({a_(type(number).__name__)}) has no attribute `{name}`"
+    said = Diagnostic("unknown-attribute", message, hints=(hint,))
+    return UnknownAttribute(resolved(said, caller_location()))
+
+
 class AsPython(metaclass=type if TYPE_CHECKING else _Kind):
     """Numbers: to ``isinstance`` and all that goes by it what Python's are, wherever a program calls it.
 
@@ -166,7 +194,7 @@ class AsPython(metaclass=type if TYPE_CHECKING else _Kind):
         def __getattr__(self, name):
             plain = stands_for(type(self))
             if name[:2] == "__" or not hasattr(plain, name) or not is_asked_by_program():
-                raise AttributeError(name=name, obj=self)
+                raise _missing(self, name, sys._getframe(1))
             hint = OF_NUMBERS.get(name, "look it up in the reference").format(OBJECT)
             refuse(
                 "unknown-attribute",

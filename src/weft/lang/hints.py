@@ -133,6 +133,20 @@ OF_NUMBERS = {
 }
 """What to write for methods that numbers of Python's and NumPy's have."""
 
+ALIASES = {
+    "reduce_sum": "reduce_add",
+    "sum": "reduce_add",
+    "prod": "reduce_mul",
+    "min": "reduce_min",
+    "max": "reduce_max",
+    "any": "reduce_or",
+    "all": "reduce_and",
+    "astype": "cast",
+    "to": "cast",
+    "view": "bitcast",
+}
+"""Methods of numbers that other libraries call so."""
+
 
 def incomparable(op: str, name: str, other: object) -> bool:
     """A number compared with what is none: refused, of None unless that proves to be a number later."""

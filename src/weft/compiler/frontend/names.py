@@ -231,22 +231,8 @@ NUMPYS = {
 }
 """What to write for functions of NumPy that ``weft.math`` has not, or under another form."""
 
-ALIASES = {
-    "reduce_sum": "reduce_add",
-    "sum": "reduce_add",
-    "prod": "reduce_mul",
-    "min": "reduce_min",
-    "max": "reduce_max",
-    "any": "reduce_or",
-    "all": "reduce_and",
-    "astype": "cast",
-    "to": "cast",
-    "view": "bitcast",
-}
-"""Methods that other libraries call so."""
-
 TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
-"""The same of tensors."""
+"""Methods of tensors that other libraries call so."""
 
 OF_TENSORS = {
     **dict.fromkeys(("mean", "prod", "dot", "norm"), "loop over its elements, as `for x in t`"),

@@ -19,7 +19,6 @@ from weft.compiler.frontend.cures import loop_for_next, shared_by_nonlocal
 from weft.compiler.frontend.handed import handed_on
 from weft.compiler.frontend.meaning import value_of
 from weft.compiler.frontend.names import (
-    ALIASES,
     MATH,
     NUMPYS,
     OF_ITEMS,
@@ -47,7 +46,7 @@ from weft.compiler.ir.core import Value
 from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, nearest
 from weft.diagnostics.wrote import Source, source_of
 from weft.dtype import dtype_elsewhere, dtype_hint, made_by
-from weft.lang.hints import OF_NUMBERS
+from weft.lang.hints import ALIASES, OF_NUMBERS
 from weft.lang.number import Number
 from weft.lang.spec import holds_values, is_composite
 from weft.lang.structs import is_struct
