@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, ca
 
 from weft.diagnostics import LaunchError, a_
 from weft.diagnostics.arithmetic import not_in_arithmetic
+from weft.diagnostics.hook import hush
 from weft.diagnostics.modules import present
 from weft.diagnostics.spelt import Spelt
 from weft.diagnostics.wholes import not_as_wholes
@@ -389,10 +390,20 @@ class Tensor(Spelt, Generic[T]):
 
     def __getitem__(self, index: Index) -> Any:
         """An element as a NumPy scalar; for slices, an array over the same memory."""
-        return self._elements("reading elements")[index]
+        elements = self._elements("reading elements")
+        try:
+            return elements[index]
+        except (IndexError, TypeError) as error:
+            hush(error)
+            raise
 
     def __setitem__(self, index: Index, value: object) -> None:
-        self._elements("writing elements")[index] = cast("Any", self.dtype.taken(value))
+        elements, taken = self._elements("writing elements"), cast("Any", self.dtype.taken(value))
+        try:
+            elements[index] = taken
+        except (IndexError, TypeError, ValueError) as error:
+            hush(error)
+            raise
 
     def __len__(self) -> int:
         if not self.shape:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from weft.diagnostics import a_, refuse
-from weft.diagnostics.hook import hide_frames, install
+from weft.diagnostics.hook import hush
 from weft.diagnostics.modules import present
 from weft.lang.elaboration import maybe_current
 from weft.lang.fold import has_lanes
@@ -152,19 +152,8 @@ def _where(array: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> str:
     return f"{int(wrong.sum())} of {array.size} elements of shape {array.shape}, the first at {list(index)}"
 
 
-class Failed(AssertionError):
-    """An assertion of this module that fails; its traceback ends where the program calls it."""
-
-    __module__, __qualname__ = "builtins", "AssertionError"  # as which it is shown
-
-
-Failed.__name__ = "AssertionError"  # by pytest
-
-
-def _fail(what: str, message: str) -> None:
-    install(Failed)
-    hide_frames()
-    raise Failed(f"{message}: {what}" if message else what)
+def _fail(what: str, message: str) -> NoReturn:
+    raise hush(AssertionError(f"{message}: {what}" if message else what))
 
 
 def _array(value: Any) -> npt.NDArray[Any]:

@@ -10,27 +10,28 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import cast
+from typing import TypeVar, cast
 
 from weft.diagnostics.location import is_internal
 
 _pruned: tuple[type[BaseException], ...] = ()
 """Which exceptions are shown without weft's frames."""
+_installed = False
 alone = False
 """Whether the command line runs the program, so that what weft says of a crash is all that is to be said."""
 
 
-def install(errors: type[BaseException]) -> None:
-    """Have uncaught exceptions of this class, and what they chain, shown without weft's frames."""
-    global _pruned
-    installed = len(_pruned) > 0
-    _pruned += () if errors in _pruned else (errors,)
-    if installed:
+def install(*errors: type[BaseException]) -> None:
+    """Have uncaught exceptions of these classes, and what they chain, shown without weft's frames."""
+    global _pruned, _installed
+    _pruned += tuple(kind for kind in errors if kind not in _pruned)
+    if _installed:
         return
+    _installed = True
     previous = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if not any(isinstance(link, _pruned) for link in _links(error)):
+        if not any(isinstance(link, _pruned) or _HUSHED in vars(link) for link in _links(error)):
             previous(kind, error, trace)
             return
         with _pruned_chain(error):
@@ -38,6 +39,18 @@ def install(errors: type[BaseException]) -> None:
         tell_more(error)
 
     sys.excepthook = hook
+
+
+_HUSHED = "__weft_hushed__"
+E = TypeVar("E", bound=Exception)
+
+
+def hush(error: E) -> E:
+    """The error, one of Python's own that weft lets a program have, to be shown without weft's frames."""
+    vars(error)[_HUSHED] = True
+    install()
+    hide_frames()
+    return error
 
 
 def tell_more(error: BaseException) -> None:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 from weft.diagnostics.errors import LaunchError, WeftError, elaborating, refuse
 from weft.diagnostics.fitting import MISSING, fit
+from weft.diagnostics.hook import hush
 from weft.diagnostics.location import is_internal
 from weft.diagnostics.problems import Problems
 from weft.record import record
@@ -63,6 +64,8 @@ def told_of(function: F) -> F:
             found = _unfit(function, args, kwargs) if unfit else None
             found = found or _of_another_kind(error, function, args, kwargs)
             if found is None:
+                if type(error).__module__ == "builtins" and _ended_in_weft(error):
+                    hush(error)
                 raise
             raise found from None
 
@@ -137,6 +140,14 @@ def _as_called(function: Callable[..., Any], args: Sequence[Any]) -> tuple[str, 
     return function.__qualname__.split(".")[-2] if name in ("__init__", "__new__") else name, params, args
 
 
+def _ended_in_weft(error: Exception) -> bool:
+    """Whether it was raised by weft's own code, or by what that calls of Python's."""
+    end = error.__traceback__
+    while end is not None and end.tb_next is not None:
+        end = end.tb_next
+    return end is not None and is_internal(end.tb_frame.f_code.co_filename)
+
+
 def _of_another_kind(
     error: Exception, function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> UnfitCall | None:
@@ -144,11 +155,8 @@ def _of_another_kind(
     from weft.diagnostics.kinds import misfit
     from weft.diagnostics.location import caller_location
 
-    end = error.__traceback__
-    while end is not None and end.tb_next is not None:
-        end = end.tb_next
     told = isinstance(error, WeftError) or (elaborating.now and _TOLD_THERE.search(str(error)))
-    if told or end is None or not is_internal(end.tb_frame.f_code.co_filename):
+    if told or not _ended_in_weft(error):
         return None
     name, params, given = _as_called(function, args)
     by_user = not is_internal(frame_above(0).f_code.co_filename)

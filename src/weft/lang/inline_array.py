@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast, o
 
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
+from weft.diagnostics.hook import hush
 from weft.diagnostics.unfit import tell_of_methods
 from weft.lang.bracketed import Bracketed
 from weft.lang.elaboration import maybe_current
@@ -286,7 +287,7 @@ def _inside(index: int, count: int) -> int:
         return index
     message = f"index {index} is outside of this array, which has {count} elements"
     if maybe_current() is None:
-        raise IndexError(message)
+        raise hush(IndexError(message))
     hint = f"use an index from 0 to {count - 1}"
     refuse("bounds", message, hint=f"{hint}, or guard the access by a condition known at compile time")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, TypeVar, cast, overload
 
 from weft.abi.formats import elements_of, from_short_bits, unpack
 from weft.diagnostics import LaunchError
 from weft.diagnostics.arithmetic import not_in_arithmetic
+from weft.diagnostics.hook import hush
 from weft.diagnostics.wholes import not_as_wholes
 from weft.dtype import DType
 from weft.runtime import unwaited
@@ -76,10 +78,15 @@ class HostBuffer(Buffer[T]):
         return f"HostBuffer({format_sequence(self.dtype, shown, self._size)})"
 
     def _checked(self, index: SupportsIndex) -> int:
-        position = index.__index__()
+        try:
+            position = operator.index(index)
+        except TypeError:
+            message = f"an index of a HostBuffer is an integer or a slice, not {index!r}"
+            raise hush(TypeError(message)) from None
         if not -self._size <= position < self._size:
             # The sequence protocol ends loops by IndexError, so it stays Python's own.
-            raise IndexError(f"index {position} is outside the HostBuffer, which has {self._size} elements")
+            message = f"index {position} is outside the HostBuffer, which has {self._size} elements"
+            raise hush(IndexError(message))
         return position
 
     def _elements(self, value: object) -> Any:

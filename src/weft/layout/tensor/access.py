@@ -9,6 +9,7 @@ from math import gcd
 from typing import Any, NoReturn, cast
 
 from weft.diagnostics import INDEX, OBJECT, refuse
+from weft.diagnostics.hook import hush
 from weft.lang.elaboration import note_index
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, number_class, type_name
@@ -194,7 +195,7 @@ def check_inside(start: int, stop: int, extent: Scalar, mode: int, *, host: bool
     bound = f"counts from 0 to {extent - 1}" if is_static(extent) else "counts from 0"
     message = f"{reach} is outside mode {mode}, which {bound}"
     if host:
-        raise IndexError(message)
+        raise hush(IndexError(message))
     hint = "guard the access, or correct the index"
     if start < 0:
         hint = f"nothing counts from the end: write {OBJECT}.dim({mode}) - {-start} for that"
