@@ -119,6 +119,9 @@ class _Complex:
             refuse("operand", message, hint=f"compute with z.re and z.im; z has {_FUNCTIONS}")
         return getattr(self, name)()
 
+    def __complex__(self) -> complex:
+        return complex(float(self.re), float(self.im))
+
     def __abs__(self) -> Any:
         return self.norm()
 

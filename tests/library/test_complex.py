@@ -271,3 +271,9 @@ def of_python(x: Float32) -> Any:
 def test_what_complex_numbers_are_not_given_to(function: Any, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         function(1.0)
+
+
+def test_as_pythons() -> None:
+    assert complex(ComplexFloat32(1.5, -2.0)) == 1.5 - 2.0j
+    with pytest.raises(CompileError, match=r"float\(...\) takes one number, not a SIMD"):
+        complex(ComplexSIMD[Float32, 2](Float32.simd(1, 2), Float32.simd(3, 4)))

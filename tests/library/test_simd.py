@@ -288,7 +288,7 @@ def test_several_lanes_are_no_condition_and_no_number_on_the_host() -> None:
     ]
     for ask in asked:
         with pytest.raises(
-            CompileError, match=r"a condition is one Bool, not a SIMD\[.*\n(.*\n)*.*reduce_and"
+            CompileError, match=r"a condition is one Bool, not a SIMD\[.*\n(.*\n)*.*\.all\(\)"
         ):
             ask()
     for convert in (int, float):

@@ -36,7 +36,7 @@ def refuse_lanes(what: str, name: str) -> NoReturn:
         CompileError: always.
     """
     if what == "a condition":
-        hint = "write (a == b).reduce_and() where all lanes decide, and reduce_or() where one does"
+        hint = "write (a == b).all() where all lanes decide, (a == b).any() where one does"
         refuse("condition", f"{what} is one Bool, not {a_(name)}", hint)
     refuse("lanes", f"{what} takes one number, not {a_(name)}", "take one lane: v[0], or reduce_add() of all")
 
