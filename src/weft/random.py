@@ -34,7 +34,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.diagnostics.modules import present
-from weft.lang import SIMD, Float32, Int, UInt32, UInt64, func, struct, unroll
+from weft.lang import SIMD, Float32, Float64, Int, UInt32, UInt64, func, struct, unroll
 from weft.lang.number import number_class
 from weft.math import cos, log, sin, sqrt
 
@@ -116,9 +116,19 @@ def _normal(bits: Any) -> Any:
     return _four(Float32, r * cos(a), r * sin(a), s * cos(b), s * sin(b))
 
 
+def _wholes(bits: Any) -> list[Any]:
+    """The upper 53 of each 64 bits."""
+    return [((UInt64(bits[n]) << 32 | UInt64(bits[n + 1])) >> 11).cast(Float64) for n in (0, 2)]
+
+
+def _two(*lanes: Any) -> Any:
+    return number_class(Float64.dtype, 2)(*lanes)
+
+
 @struct
 class Random:
-    """A sequence of random numbers, a value: each step gives the generator that goes on, and four numbers.
+    """A sequence of random numbers, a value: each step gives the generator that goes on, and four numbers or,
+    of ``Float64``, two.
 
     ``random, u = random.step_uniform()``. Equal seeds, subsequences and offsets give equal numbers;
     each seed has ``2**64`` subsequences of ``2**64`` steps.
@@ -145,6 +155,28 @@ class Random:
         """Four normally distributed numbers."""
         self, bits = self.step()
         return self, _normal(bits) * stddev + mean
+
+    def step_uniform64(self) -> tuple[Random, SIMD[Float64, 2]]:
+        """Two numbers of the multiples of 2**-53 in [0, 1).
+
+        Example:
+            >>> from weft.random import Random
+            >>> random, u = Random(seed=1).step_uniform64()
+            >>> u
+            (0.8902591729757107, 0.5857259483801359)
+        """
+        self, bits = self.step()
+        return self, _two(*[whole * 2.0**-53 for whole in _wholes(bits)])
+
+    def step_normal64(
+        self, mean: Float64 | float = 0.0, stddev: Float64 | float = 1.0
+    ) -> tuple[Random, SIMD[Float64, 2]]:
+        """Two normally distributed numbers, at most 8.6 deviations from the mean."""
+        self, bits = self.step()
+        first, second = _wholes(bits)
+        radius = sqrt(-2.0 * log((first + 1.0) * 2.0**-53))
+        angle = 6.283185307179586 * (second * 2.0**-53)
+        return self, _two(radius * cos(angle), radius * sin(angle)) * stddev + mean
 
 
 present(globals())

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import Float32, Int, Int32, Pointer, UInt32, kernel
+from weft import Float32, Float64, Int, Int32, Pointer, UInt32, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.random import Random, philox4x32, rand, randint, randn
@@ -92,6 +92,39 @@ def test_distributions(device: DeviceContext) -> None:
     assert (die[:, 1].min(), die[:, 1].max()) == (-5, 4)
     assert abs(die[:, 2].mean() - 500) < 5 * 289 / n**0.5
     assert abs(die[:, 3].mean()) < 5 * 1000 / n**0.5 + 1
+
+
+@kernel
+def doubles(u: Pointer[Float64], z: Pointer[Float64], n: Int):
+    i = global_idx.x
+    if i < n:
+        random, uniform = Random(seed=7, subsequence=i).step_uniform64()
+        random, normal = random.step_normal64(10.0, 2.0)
+        for k in range(2):
+            u[2 * i + k] = uniform[k]
+            z[2 * i + k] = normal[k]
+
+
+def test_of_64_bits(device: DeviceContext) -> None:
+    n = 1 << 13
+    u, z = (device.enqueue_create_buffer(Float64, 2 * n) for _ in range(2))
+    device.enqueue_function(doubles, u, z, n, over=n)
+    with u.map_to_host() as host_u, z.map_to_host() as host_z:
+        uniform, normal = (np.array(host.numpy()).reshape(n, 2) for host in (host_u, host_z))
+    for i in (0, 1, 77, n - 1):
+        raw = [
+            [(b[k] << 32 | b[k + 1]) >> 11 for k in (0, 2)]
+            for b in (by_python(7, i << 64 | step) for step in (0, 1))
+        ]
+        assert (uniform[i] * 2.0**53).tolist() == raw[0]
+        radius, angle = np.sqrt(-2 * np.log((raw[1][0] + 1) / 2.0**53)), 2 * np.pi * raw[1][1] / 2.0**53
+        expected = radius * np.array([np.cos(angle), np.sin(angle)]) * 2 + 10
+        assert np.allclose(normal[i], expected, rtol=1e-14, atol=1e-14)
+    many = 2 * n
+    assert 0 <= uniform.min() < uniform.max() < 1
+    assert abs(uniform.mean() - 0.5) < 5 * (1 / 12 / many) ** 0.5
+    assert abs(normal.mean() - 10) < 5 * 2 / many**0.5
+    assert abs(normal.std() - 2) < 5 * 2 / (2 * many) ** 0.5
 
 
 def test_from_python() -> None:
