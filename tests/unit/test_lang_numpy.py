@@ -15,6 +15,7 @@ from weft import (
     Int8,
     Pointer,
     func,
+    iota,
     kernel,
     struct,
     unroll,
@@ -179,3 +180,4 @@ def test_types_by_their_names_elsewhere(name: Any) -> None:
     assert pair is InlineArray[Float32, 2]
     assert float(max_finite(name)) == np.finfo(np.float32).max
     assert type(epsilon(name)) is Float32
+    assert [float(lane) for lane in (iota(name, 4)[n] for n in range(4))] == [0.0, 1.0, 2.0, 3.0]

@@ -13,7 +13,8 @@ from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration, current, note_index
 from weft.lang.fold import fold_function, has_lanes, selected
-from weft.lang.generic import K
+from weft.lang.generic import K, type_meant
+from weft.lang.hints import kind_of
 from weft.lang.number import (
     CLASSES,
     Number,
@@ -250,7 +251,12 @@ def iota(cls: type[K] | DType, lanes: int, start: NumberLike = 0, step: NumberLi
         >>> sum_of_four(1)  # 1 + 11 + 21 + 31
         64
     """
-    kind: Any = number_class(cls) if isinstance(cls, DType) else cls
+    kind: Any = type_meant(cls)
+    if not isinstance(kind, type) or not issubclass(kind, Number):
+        meant = {"int": "Int", "float": "Float32"}.get(str(getattr(kind, "__name__", "")), "Int32")
+        refuse(
+            "argument-type", f"iota takes a type of numbers, not {kind_of(cls)}", f"write iota({meant}, 4)"
+        )
     whole: Any = wide(kind, lanes)
     counted = whole(tuple([wrap(kind.dtype, lane) for lane in range(lanes)]) if lanes > 1 else 0)
     if not isinstance(step, int) or step != 1:
