@@ -252,8 +252,8 @@ def iota(cls: type[K] | DType, lanes: int, start: NumberLike = 0, step: NumberLi
         64
     """
     kind: Any = type_meant(cls)
-    if not isinstance(kind, type) or not issubclass(kind, Number):
-        meant = {"int": "Int", "float": "Float32"}.get(str(getattr(kind, "__name__", "")), "Int32")
+    if Number not in getattr(kind, "__mro__", ()):
+        meant = {"int": "Int", "float": "Float32"}.get(getattr(kind, "__name__", ""), "Int32")
         refuse(
             "argument-type", f"iota takes a type of numbers, not {kind_of(cls)}", f"write iota({meant}, 4)"
         )

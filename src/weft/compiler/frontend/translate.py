@@ -380,6 +380,9 @@ def translated(
         plain = _plain(error, node)
         if plain is not None:
             return plain
+    if inside and _is_of_mathematics(error):
+        hint = "give it a number of weft's, such as Float32(...) or Int(...), for what it gives at run time"
+        return problem("compile-time-error", f"{kind} at compile time: {error}", hint)
     if inside:
         message = f"weft itself failed here: {kind}: {error}"
         hint = "this is a defect of weft: please report it with the lines above"
@@ -387,6 +390,16 @@ def translated(
     text = f"{kind} at compile time: {error}" if str(error) else f"{kind} at compile time"
     hint = f"{helper} is ordinary Python and runs at compile time" if helper else ""
     return problem("compile-time-error", text, hint)
+
+
+def _is_of_mathematics(error: BaseException) -> bool:
+    """Whether a function of `weft.math` was given numbers of Python's for which Python's own has no value."""
+    if not isinstance(error, (ValueError, ArithmeticError)):
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("weft.math.")
 
 
 def _plain(error: TypeError, node: ast.AST | None) -> Found | None:
