@@ -321,7 +321,7 @@ def _numpys(like: object) -> str | None:
     numpy = sys.modules.get("numpy")
     try:
         name = None if numpy is None or like is None else numpy.dtype(like).name
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # it reads texts as lists of formats
         return None
     return name if name in _ALL else None
 

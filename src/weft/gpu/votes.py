@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from weft.diagnostics import refuse
 from weft.gpu.by_warp import matching
 from weft.gpu.lanes import ALL, check, lane_id, numbers_of
+from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import balloted, by_warp, threads_are_loops
 from weft.lang.number import Number
@@ -19,13 +19,14 @@ Word = Literal["add", "and", "or", "xor", "min", "max"]
 _WORDS: tuple[str, ...] = get_args(Word)
 
 
-def combined(function: Callable[[Any, Any], Any] | str, a: Any, b: Any) -> Any:
+def combined(function: Any, a: Any, b: Any) -> Any:
     """Two values as one."""
-    if not isinstance(function, str):
+    if callable(function):
         return function(a, b)
-    if function not in _WORDS:
+    if not isinstance(function, str) or function not in _WORDS:
         hint = f"write one of {', '.join(_WORDS)}, or a function of two values"
-        refuse("lanes", f"there is no reduction {function!r}", hint=hint)
+        shown = repr(function) if isinstance(function, str) else f"by {kind_of(function)}"
+        refuse("lanes", f"there is no reduction {shown}", hint=hint)
     if isinstance(a, tuple):
         hint = "combine its values one by one, or give a function of two tuples"
         refuse("lanes", f"{function!r} combines numbers, vectors and structs, not tuples", hint=hint)
