@@ -11,6 +11,7 @@ import pytest
 torch: Any = pytest.importorskip("torch")
 F: Any = torch.nn.functional
 
+import weft.kernels  # noqa: E402
 import weft.torch  # noqa: E402
 from weft import LaunchError  # noqa: E402
 from weft.torch.operations import OPERATIONS  # noqa: E402
@@ -270,3 +271,11 @@ def test_refusals_show_the_programs_own_line() -> None:
     row = x.detach()[0]
     with torch._subclasses.FakeTensorMode() as fakes, pytest.raises(LaunchError, match="of 1 and 1 axes"):
         torch.ops.weft.matmul(*[fakes.from_tensor(row)] * 2)
+
+
+def test_the_cure_of_complex_tensors_works() -> None:
+    x = torch.view_as_complex(random("cpu", 2, 3, 2, grad=False))
+    with pytest.raises(LaunchError, match=r"pass torch.view_as_real\(x\)"):
+        weft.kernels.transpose(x)
+    made = weft.kernels.transpose(torch.view_as_real(x), (1, 0, 2))
+    torch.testing.assert_close(torch.view_as_complex(made), x.T)

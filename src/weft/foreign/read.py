@@ -99,7 +99,9 @@ def _torch() -> Reader:
     def read(tensor: Any) -> ForeignArray:
         dtype = dtypes.get(tensor.dtype)
         if dtype is None:
-            raise Unreadable(f"a torch.Tensor of {tensor.dtype}", "weft has no such element type; convert it")
+            hint = "weft has no such element type; convert it"
+            hint = "pass torch.view_as_real(x), with one more axis" if tensor.is_complex() else hint
+            raise Unreadable(f"a torch.Tensor of {tensor.dtype}", hint)
         try:
             shape, address = tuple(tensor.shape), tensor.data_ptr()
             strides = tensor.stride()
