@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_a_cpu_goes_by_rows_as_by_elements(
     values = generator.integers(0, 99, shape).astype(np.float32)
     monkeypatch.setattr("weft.kernels.calls.planned.plans_by_key", {})
     if not one_by_one:  # by atomics and in the order of memory, as a GPU does it
-        monkeypatch.setattr("weft.kernels.gathering._in_order", lambda *given: False)
+        monkeypatch.setattr("weft.kernels.gathering._in_order", Mock(return_value=False))
         monkeypatch.setattr("weft.kernels.gathering.COLUMN", 0)
     np.testing.assert_array_equal(take_along_axis(x, places, axis), np.take_along_axis(x, places, axis))
     last, total = x.copy(), x.copy()

@@ -228,10 +228,12 @@ def test_results_go_to_arrays_that_are_reversed() -> None:
 def test_elements_are_put_to_arrays_that_are_reversed(add: bool) -> None:
     line, places = np.ones(4, np.float32), np.array([0, -1])
     given = line[::-1]
-    assert kernels.put(given, places, np.float32([5, 7]), add=add) is given
+    assert kernels.put(given, places, np.array([5, 7], np.float32), add=add) is given
     np.testing.assert_array_equal(line, [7 + add, 1, 1, 5 + add])
     matrix = np.ones((2, 3), np.float32)
-    kernels.put_along_axis(matrix[:, ::-1], np.array([[0], [2]]), np.float32([[5], [7]]), 1, add=add)
+    kernels.put_along_axis(
+        matrix[:, ::-1], np.array([[0], [2]]), np.array([[5], [7]], np.float32), 1, add=add
+    )
     np.testing.assert_array_equal(matrix, [[1, 1, 5 + add], [7 + add, 1, 1]])
 
 

@@ -274,7 +274,8 @@ def test_what_is_not_asked_for_is_not_checked(device: DeviceContext) -> None:
 @kernel
 def powers(x: Pointer[T], n: Pointer[T]):
     i = global_idx.x
-    x[i] = x[i] ** n[i]
+    base: Any = x[i]
+    x[i] = base ** n[i]
 
 
 @pytest.mark.parametrize("kind", [Int, UInt, Int32, Int8, UInt8])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +15,7 @@ F: Any = torch.nn.functional
 import weft.kernels  # noqa: E402
 import weft.torch  # noqa: E402
 from weft import LaunchError  # noqa: E402
+from weft.torch import operations  # noqa: E402
 from weft.torch.operations import OPERATIONS  # noqa: E402
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -175,20 +177,20 @@ def test_batches_of_vmap(name: str) -> None:
 
 def test_a_batch_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
-    found = weft.torch.operations._kernel
+    found: Any = vars(operations)["_kernel"]
 
     def counting(name: str) -> Any:
         counted.append(name)
         return found(name)
 
-    monkeypatch.setattr(weft.torch.operations, "_kernel", counting)
+    monkeypatch.setattr(operations, "_kernel", counting)
     torch.vmap(weft.torch.softmax)(torch.rand(4, 5))
     torch.vmap(weft.torch.matmul, (0, None))(torch.rand(4, 2, 3), torch.rand(7, 3, 2))
     q = torch.rand(4, 1, 2, 3, 8)
     torch.vmap(weft.torch.attention)(q, q, q)
     assert counted == ["softmax", "matmul", "attention"]
     with pytest.raises(LaunchError, match="softmax: axis is -2, and x has 1 axis"):
-        torch.vmap(lambda x: weft.torch.softmax(x, -2))(torch.rand(4, 5))
+        torch.vmap(weft.torch.softmax, (0, None))(torch.rand(4, 5), -2)
 
 
 def test_transforms_of_torch_func(name: str) -> None:
@@ -225,7 +227,10 @@ def test_forward_derivatives_are_refused_rather_than_zero() -> None:
 
 def test_compiled_results_of_other_types() -> None:
     def compiled(function: Any, *args: Any) -> Any:
-        return torch.compile(lambda *given: function(*given) + 1, fullgraph=True, backend="aot_eager")(*args)
+        def and_one(*given: Any) -> Any:
+            return function(*given) + 1
+
+        return torch.compile(and_one, fullgraph=True, backend="aot_eager")(*args)
 
     for kind, wide in ((torch.int32, torch.int64), (torch.bool, torch.int64), (torch.uint8, torch.uint64)):
         x = torch.tensor([1, 1, 0], dtype=kind)
@@ -251,20 +256,21 @@ def test_derivatives_of_rows_that_are_counted_from_the_end() -> None:
 @pytest.mark.parametrize("interleaved", [False, True])
 def test_derivatives_by_angles(interleaved: bool) -> None:
     x, cos, sin = random("cpu", 2, 3, 8), random("cpu", 3, 2), random("cpu", 3, 2)
+    turned = partial(weft.torch.rope, interleaved=interleaved)
     for given in ((x, cos, sin), (x.detach(), cos, sin.detach())):
-        assert torch.autograd.gradcheck(lambda *a: weft.torch.rope(*a, interleaved=interleaved), given)
-        assert torch.autograd.gradgradcheck(lambda *a: weft.torch.rope(*a, interleaved=interleaved), given)
+        assert torch.autograd.gradcheck(turned, given)
+        assert torch.autograd.gradgradcheck(turned, given)
 
 
 def test_refusals_show_the_programs_own_line() -> None:
     x = torch.rand(2, 3, requires_grad=True)
-    for wrong in (
-        lambda: weft.torch.softmax(x, 4),  # told here
-        lambda: torch.vmap(lambda row: weft.torch.softmax(row, 4))(x),  # told here
-        lambda: torch.func.grad(lambda t: weft.torch.softmax(t, 4).sum())(x),  # told here
-    ):
+
+    def wrong_axis(t: Any) -> Any:
+        return weft.torch.softmax(t, 4).sum()  # told here
+
+    for wrong in (wrong_axis, torch.vmap(wrong_axis), torch.func.grad(wrong_axis)):
         with pytest.raises(LaunchError, match=r"softmax: axis is 4(.|\n)*told here"):
-            wrong()
+            wrong(x)
     for other in (x.detach().numpy(), [1.0]):
         with pytest.raises(LaunchError, match=r"takes tensors of PyTorch, not an? (ndarray|list)"):
             weft.torch.matmul(x, other)
