@@ -409,13 +409,13 @@ def test_tables(device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path) 
             )
 
 
-@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # on a GPU launches copy them
 @pytest.mark.parametrize("timeout", ["10", 0, None])
 def test_a_time_that_is_no_number_of_seconds(timeout: Any) -> None:
     with pytest.raises(LaunchError, match=r"timeout= is (.|\n)*write seconds"):
         autotune({"EACH": [1]}, key=["n"], timeout=timeout)(scale)
 
 
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # on a GPU launches copy them
 def test_arrays_and_memory_that_arguments_share(device: DeviceContext) -> None:
     whole = np.arange(2 * N, dtype=np.float32)
 
