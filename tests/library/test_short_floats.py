@@ -8,7 +8,20 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import BFloat16, Float8_e4m3fn, Float8_e5m2, Float16, Float32, Int, Int16, Pointer, kernel
+from weft import (
+    SIMD,
+    BFloat16,
+    Float8_e4m3fn,
+    Float8_e5m2,
+    Float16,
+    Float32,
+    InlineArray,
+    Int,
+    Int16,
+    Pointer,
+    kernel,
+    struct,
+)
 from weft.atomic import Atomic
 from weft.gpu import barrier, thread_idx
 from weft.gpu.host import DeviceContext
@@ -180,3 +193,33 @@ def test_tensors_of_the_host_hold_numbers(kind: Any) -> None:
     expected[0, 2:] = [3.0, 0.25]
     check()
     assert list(map(float, tensor.vectorize[1, 2]()[0, 1])) == [3.0, 0.25]
+
+
+@struct
+class Held:
+    lanes: SIMD[BFloat16, 2]
+    items: InlineArray[Float8_e4m3fn, 2]
+    one: BFloat16
+
+
+@kernel
+def read_held(p: Pointer[Held], out: Pointer[Float32]):
+    out[0], out[1] = p[1].lanes[1], Float32(p[1].items[1])
+    out[2] = p[1].one
+
+
+def test_structs_of_the_host_hold_numbers() -> None:
+    """A struct that is written to memory of the host, or that fills a buffer, has its numbers there."""
+    cpu, of = DeviceContext(api="cpu"), cast("Any", Held)
+    value = of((1.0, 2.0), InlineArray[Float8_e4m3fn, 2](0.5, 1.5), 1.25)
+    memory: Any = cpu.enqueue_create_host_buffer(of, 2)
+    filled = cpu.enqueue_create_buffer(of, 2)
+    filled.enqueue_fill(value)
+    out = np.zeros(3, np.float32)
+    for given in (value, ((1.0, 2.0), (0.5, 1.5), 1.25), None):
+        if given is not None:
+            memory[1] = given
+        cpu.enqueue_function(read_held, filled if given is None else memory, out, over=1)
+        cpu.synchronize()
+        assert out.tolist() == [2.0, 1.5, 1.25]
+        out[:] = 0

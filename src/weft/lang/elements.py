@@ -6,6 +6,8 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast, get_origin
 
+from weft.abi.formats import elements_of as elements_of
+from weft.abi.formats import numbers_of as numbers_of
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I8, I64, Type, of_dtype
 from weft.diagnostics import STORED, a_, refuse
@@ -13,6 +15,7 @@ from weft.dtype import DType, unaliased
 from weft.lang import arith
 from weft.lang.any_lanes import is_open
 from weft.lang.elaboration import Elaboration
+from weft.lang.fold import has_lanes
 from weft.lang.generic import has_variables
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.products import remade
@@ -121,7 +124,7 @@ class ElementType(DType):
         """A value as NumPy takes it for an element; several values in a list, each so."""
         if isinstance(value, list):
             return [self.taken(each) for each in cast("list[Any]", value)]
-        return _as_numpy(value)
+        return _as_numpy(value, self)
 
     def counted(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> tuple[int, str, str]:
         """How many of these a contiguous array has; of others, in what they differ and what to do."""
@@ -139,19 +142,26 @@ class ElementType(DType):
         refuse("unknown-attribute", message, notes=(f"it has {known}",), hint="declare it in the @struct")
 
 
-def _as_numpy(value: Any) -> Any:
-    """A struct as a tuple of its fields, a vector or an array as a list."""
+def _as_numpy(value: Any, dtype: DType) -> Any:
+    """A struct as a tuple of its fields, a vector or an array as a list; of short floats the bits."""
     kind: Any = value.__class__
+    laid = dtype.laid if isinstance(dtype, ElementType) else None
     if is_struct(kind):
-        return tuple([_as_numpy(getattr(value, name)) for name in struct_fields(kind)])
-    if hasattr(kind, "__weft_items__"):
-        return [_as_numpy(item) for item in value]
-    if not issubclass(kind, Number):
-        return value
-    known: Any = value.value
-    if isinstance(known, tuple):
-        return list(cast("tuple[Any, ...]", known))
-    return known if value.lanes == 1 else [known] * value.lanes
+        value = tuple([getattr(value, name) for name in struct_fields(kind)])
+    elif hasattr(kind, "__weft_items__"):
+        value = list(value)
+    elif issubclass(kind, Number):
+        known: Any = value.value
+        value = [*known] if has_lanes(known) else [known] * value.lanes if value.lanes > 1 else known
+    if laid is None:
+        return elements_of(dtype, value)
+    parts = [*cast("list[Any]", value)] if isinstance(value, (list, tuple)) else None
+    if parts is not None and isinstance(value, tuple) and len(parts) == len(laid.fields):
+        return tuple([_as_numpy(part, of) for part, (_, of) in zip(parts, laid.fields.values(), strict=True)])
+    if laid.items is None:
+        return cast("Any", value)
+    of = laid.items[0]
+    return _as_numpy(value, of) if parts is None else [_as_numpy(part, of) for part in parts]
 
 
 def element_type(of: object) -> DType:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from weft.abi.formats import elements_of, numbers_of
 from weft.diagnostics import a_, refuse
+from weft.lang.elements import elements_of, numbers_of
 from weft.lang.number import Number, NumberLike
 from weft.lang.operators import ARITHMETIC, SIGNS, define_operators, function_of
 from weft.lang.pointer import AddressSpace

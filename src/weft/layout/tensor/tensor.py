@@ -8,11 +8,11 @@ from math import gcd
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, cast, overload
 
-from weft.abi.formats import elements_of, numbers_of
 from weft.diagnostics import refuse
 from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch, array_hint, describe, element_dtype, wanted_element
 from weft.lang.elaboration import note_index
+from weft.lang.elements import elements_of, numbers_of
 from weft.lang.generic import written
 from weft.lang.number import NumberLike, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
