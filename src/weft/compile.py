@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.pipeline import Compilation, EmissionKind, check_emission_kind, elaborate_kernel
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import CompileError, Diagnostic, a_, caller_location, is_internal
+from weft.diagnostics import CompileError, Diagnostic, a_, caller_location
 from weft.diagnostics.modules import present
 from weft.diagnostics.problems import Problems
 from weft.lang.accept import Mismatch, accept, is_open, note_mismatch, spec_of_annotation
@@ -207,7 +207,7 @@ def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[...]:
             hint = "show one of these kernels, or write one that stores the result"
             raise CompileError.here("not-a-kernel", message, hint, at=("f", 0))
         return Kernel(f.definition, f.bound)
-    if isinstance(f, FunctionType) and is_internal(f.__code__.co_filename):
+    if isinstance(f, FunctionType) and f.__module__.startswith("weft."):
         message = f"{f.__name__} is called on the host, and launches kernels that it chooses by its arguments"
         hint = f"pass one of these: they stand in {f.__module__}, and in what that imports"
         raise CompileError.here("not-a-kernel", message, hint, at=("f", 0))
