@@ -16,15 +16,16 @@ _LONGEST = 24
 _TYPE = "an element type"
 _SAID = {
     r"must be real number, not (\w+)": "a number",
-    r"bad operand type for (?:abs\(\)|unary -): '(\w+)'": "a number",
-    r"unsupported operand type\(s\) for .*: '(\w+)' and": "a number",
+    r"bad operand type for (?:abs\(\)|unary -): '([^']+)'": "a number",
+    r"unsupported operand type\(s\) for .*: '([^']+)' and": "a number",
     r"could not convert string to float: (.*)": "a number",
-    r"not supported between instances of '(\w+)' and": "a number",
-    r"can't multiply sequence by non-int of type '(\w+)'": "a sequence of numbers",
+    r"not supported between instances of '([^']+)' and": "a number",
+    r"can't multiply sequence by non-int of type '([^']+)'": "a sequence of numbers",
     r"(.*) is not an element type": _TYPE,
+    r"truth value of an array": "a number",
     r"only .* arrays can be converted": "a number",
-    r"'(\w+)' object cannot be interpreted as an integer": "an integer",
-    r"'(\w+)' object is not iterable": "a sequence",
+    r"'([^']+)' object cannot be interpreted as an integer": "an integer",
+    r"'([^']+)' object is not iterable": "a sequence",
 }
 """What Python says of an argument of another kind, and what was wanted."""
 
