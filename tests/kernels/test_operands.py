@@ -13,7 +13,7 @@ from weft import BFloat16, Float32, LaunchError, Tensor, kernels
 from weft.gpu.host import DeviceBuffer, DeviceContext
 from weft.interop import as_tensor
 from weft.kernels import attention, histogram, matmul, softmax, sort_by_key, sum, topk, transpose
-from weft.kernels.operands import merged
+from weft.kernels.places import merged
 from weft.layout import Layout, LayoutTensor
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -111,6 +111,7 @@ def test_results_that_cannot_be_written_are_refused() -> None:
         (np.zeros((2, 3)), "out is of Float64, not of Float32"),
         (np.broadcast_to(np.zeros(3, np.float32), (2, 3)), "read-only"),
         (np.lib.stride_tricks.as_strided(np.zeros(9, np.float32), (2, 3), (0, 4)), "at the same place"),
+        (np.lib.stride_tricks.as_strided(np.zeros(9, np.float32), (2, 3), (8, 4)), "at the same place"),
     ):
         with pytest.raises(LaunchError, match=message):
             softmax(X, out=out)

@@ -12,7 +12,8 @@ from typing import Any
 
 from weft.gpu import barrier, block_idx, thread_idx
 from weft.gpu.memory import async_copy, async_copy_wait_all
-from weft.kernels.operands import Operand, Operands, merged, row_major
+from weft.kernels.operands import Operand, Operands
+from weft.kernels.places import merged, row_major
 from weft.kernels.row_memory import begin
 from weft.lang import SIMD, Comptime, Int, Int32, Pointer, kernel, unroll
 from weft.math import min as least

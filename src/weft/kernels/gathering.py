@@ -19,7 +19,8 @@ from weft.gpu import block_idx, thread_idx
 from weft.kernels.by_places import WIDE, inside, put_by_parts, put_in_order, taken_by_parts
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
-from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, merged, row_major
+from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator
+from weft.kernels.places import merged, row_major
 from weft.kernels.row_memory import begin
 from weft.kernels.sorts import sort
 from weft.lang import Comptime, Int, Int64, Pointer, kernel, unroll

@@ -29,6 +29,7 @@ from weft.dtype import DType, as_dtype
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.read import Unreadable, reader_of
 from weft.kernels.calls.recording import Made, active
+from weft.kernels.places import Shape, lie_apart, row_major
 from weft.lang.above import above
 from weft.lang.generic import written
 from weft.lang.number import type_name
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from weft.kernels.calls.recording import Make
     from weft.lang import Kernel
 
-Shape = tuple[int, ...]
 DTYPE_KINDS: dict[str, tuple[str, ...]] = {
     "float": ("float", "bfloat"),
     "integer": ("int", "uint"),
@@ -313,7 +313,7 @@ class Operands:
                 "an array that is read-only", "pass an array that may be written to", "array-readonly"
             )
         lines = zip(made.strides if made.turned is None else made.turned.strides, shape, strict=True)
-        if made.size and any(stride == 0 and extent > 1 for stride, extent in lines):
+        if made.size and not lie_apart(lines):
             made.refuse("an array in which elements lie at the same place", "pass a copy", "array-strides")
         for other in (*self.given.values(), *([beside] if beside is not None else [])):
             apart = made.ends <= other.address or other.ends <= made.address
@@ -484,45 +484,6 @@ def _torch_maker(torch: Any, like: Any, shape: Shape, kind: Any) -> Make:
 def _dynamic(shape: Shape, strides: Shape) -> Layout:
     layout: Any = Layout(shape, strides)
     return layout.dynamic()
-
-
-def row_major(shape: Sequence[int]) -> Shape:
-    """The strides of an array in row-major order."""
-    strides, step = list[int](), 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
-
-
-def merged(shape: Shape, *strides: Shape) -> tuple[Shape, list[Shape]]:
-    """The same places by the fewest axes: what several arrays of a shape have in common is one axis.
-
-    Axes of one element are left out; one axis at least remains.
-
-    >>> merged((2, 3, 4), (12, 4, 1), (24, 8, 2))
-    ((24,), [(1,), (2,)])
-    """
-    extents: list[int] = []
-    steps: list[list[int]] = [[] for _ in strides]
-    for n, extent in enumerate(shape):
-        if extent == 1 and (extents or n + 1 < len(shape)):
-            continue
-        if extents and extents[-1] == 1:
-            extents.pop()
-            for own in steps:
-                own.pop()
-        if extents and all(own[-1] == extent * of[n] for own, of in zip(steps, strides, strict=True)):
-            extents[-1] *= extent
-            for own, of in zip(steps, strides, strict=True):
-                own[-1] = of[n]
-        else:
-            extents.append(extent)
-            for own, of in zip(steps, strides, strict=True):
-                own.append(of[n])
-    if not extents:
-        return (1,), [(0,) for _ in strides]
-    return tuple(extents), [tuple(own) for own in steps]
 
 
 def accumulator(dtype: DType) -> DType:

@@ -15,7 +15,8 @@ from typing import Any, Generic, TypeVar
 from weft.dtype import DType, as_dtype
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous
-from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, end_of, merged, row_major
+from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, end_of
+from weft.kernels.places import merged, row_major
 from weft.kernels.row_memory import by_pairs, masked, places_of
 from weft.kernels.rows import reduce
 from weft.lang import Int, struct

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from weft.gpu import block_idx, thread_idx
 from weft.kernels.calls.planned import planned
-from weft.kernels.operands import Operand, Operands, accumulator, merged
+from weft.kernels.operands import Operand, Operands, accumulator
+from weft.kernels.places import merged
 from weft.kernels.row_memory import begin, load, store
 from weft.lang import Comptime, Int, Int32, Int64, Pointer, kernel, unroll
 from weft.lang.generic import written

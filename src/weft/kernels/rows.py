@@ -24,7 +24,8 @@ from typing import Any, NamedTuple, cast
 from weft.algorithm.elements import Memory
 from weft.dtype import DType, as_dtype
 from weft.kernels import row_kernels, row_reductions, row_strips
-from weft.kernels.operands import Operand, Operands, accumulator, merged
+from weft.kernels.operands import Operand, Operands, accumulator
+from weft.kernels.places import merged
 from weft.kernels.row_memory import Line
 from weft.lang.elements import element_type
 from weft.lang.generic import written

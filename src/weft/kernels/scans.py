@@ -18,7 +18,8 @@ from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.gpu import block_idx, global_idx, warp
 from weft.kernels.calls.planned import planned
-from weft.kernels.operands import Operand, Operands, accumulator, merged
+from weft.kernels.operands import Operand, Operands, accumulator
+from weft.kernels.places import merged
 from weft.kernels.row_memory import begin
 from weft.kernels.scan_tiles import HELPERS, SLOTS, WIDE, scan_tiles
 from weft.lang import Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel

@@ -9,7 +9,8 @@ from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
-from weft.kernels.operands import Operand, Operands, row_major
+from weft.kernels.operands import Operand, Operands
+from weft.kernels.places import row_major
 from weft.kernels.scalars import as_index
 from weft.kernels.selection import LONG, SHARE, select_rows
 

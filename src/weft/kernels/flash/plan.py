@@ -7,7 +7,8 @@ from typing import Any
 
 from weft.kernels.flash import decoding, hopper
 from weft.kernels.flash.tiles import ACROSS, DOWN, attention_tiles, combine
-from weft.kernels.operands import Operand, Operands, accumulator, row_major
+from weft.kernels.operands import Operand, Operands, accumulator
+from weft.kernels.places import row_major
 from weft.layout import LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle
 from weft.record import record

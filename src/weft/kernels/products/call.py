@@ -10,7 +10,8 @@ from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
-from weft.kernels.operands import Operand, Operands, Shape, row_major
+from weft.kernels.operands import Operand, Operands
+from weft.kernels.places import Shape, row_major
 from weft.kernels.products import routes
 from weft.kernels.products.problem import Ends, Problem, as_side, summed, turned
 from weft.kernels.scalars import as_number

@@ -10,7 +10,8 @@ from typing import Any, cast
 from weft import math
 from weft.dtype import DType, as_dtype
 from weft.kernels.copies import copy
-from weft.kernels.operands import Operand, Operands, Shape, merged, row_major
+from weft.kernels.operands import Operand, Operands
+from weft.kernels.places import Shape, merged, row_major
 from weft.kernels.products.finish import Ways, unchanged
 from weft.kernels.row_memory import Line
 from weft.lang import Float32, Float64, Int
