@@ -216,3 +216,12 @@ def test_elements_that_only_numpy_knows_are_put(device: DeviceContext) -> None:
     for wide, add, words in ((complex, False, "not of 1, 2, 4 or 8"), (np.complex64, True, "is no number")):
         with pytest.raises(LaunchError, match=words):
             put(np.zeros(5, wide), np.array([1]), np.ones(1, wide), add=add)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32, np.float64])
+@pytest.mark.parametrize("inner", [1, 2, 4, 12, 15, 16, 48, 64])
+def test_take_of_few_neighbours(device: DeviceContext, kind: Any, inner: int) -> None:
+    x = (np.arange(5 * inner) % 120 + 1).astype(kind).reshape(5, inner)
+    places = np.random.default_rng(inner).integers(-5, 5, 300)
+    taken = take(placed(device, x), placed(device, places), 0)
+    np.testing.assert_array_equal(found(taken), x[places])

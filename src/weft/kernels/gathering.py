@@ -126,9 +126,9 @@ def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any
         deep, each = TAKING // across, min(EACH, -(-inner // across))
     known = {"across": across, "deep": deep, "each": each, "width": width}
     bits = x.bits
-    if op.threads_are_loops and inner < SHORT:
+    if op.threads_are_loops and source.inner < SHORT:
         parts = -(-rows // WIDE)
-        arguments = x, numbers, made, rows, inner, parts, source.n, source.steps
+        arguments = x, numbers, made, rows, source.inner, parts, source.n, source.steps
         op.launch(taken_by_parts, source.outer * parts, 1, *arguments, bits=bits)
         return _given(op, made, target)
     arguments = x, numbers, made, source.outer * rows, rows, inner, source.n, source.steps
