@@ -13,15 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.kernels import pictures
-from benchmarks.measure import Target, in_turns, module, process_environment, spread, table, worker
+from benchmarks.measure import REST, Target, in_turns, module, process_environment, spread, table, worker
 from weft import Float32, Tensor
 from weft.gpu.host import DeviceContext
 from weft.math import ceildiv
 
 Array = npt.NDArray[np.float32]
 Case = Callable[[], None]
-PAUSE = 0.02
-"""Seconds between measurements: OpenMP's threads spin for a while after Numba's loops."""
 
 
 @dataclass
@@ -66,7 +64,7 @@ def _measure(work: Work, rounds: int) -> None:
     for name, (case, result) in work.cases.items():
         case()
         assert np.allclose(result(), work.expected, rtol=1e-4, atol=1e-3), f"{work.title}: {name} is wrong"
-    times = in_turns({name: case for name, (case, _) in work.cases.items()}, rounds, pause=PAUSE)
+    times = in_turns({name: case for name, (case, _) in work.cases.items()}, rounds, pause=REST)
     medians = {name: statistics.median(got) for name, got in times.items()}
     peers = [name for name in times if not name.startswith("weft")]
     best = min(peers, key=lambda name: medians[name])

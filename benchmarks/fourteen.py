@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.kernels import fourteen as kernels
-from benchmarks.measure import PEERS, in_turns, module, spread, table
+from benchmarks.measure import PEERS, REST, in_turns, module, spread, table
 from weft import config
 from weft.compile import compile_info
 from weft.gpu.host import DeviceContext
@@ -37,8 +37,6 @@ ISPC = ("-O3", "--opt=disable-fma", "--target=host", "--pic")
 PEERS_IN_TURN = ("Numba", "C", "C, fused", "ISPC")
 WARM_UP = 12
 """Rounds that do not count: the first launches go through Python."""
-PAUSE = 0.01
-"""Seconds between measurements: OpenMP's threads spin for a while after their loops."""
 
 
 @dataclass
@@ -87,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
         for name, case in cases.items():
             prepared(work, name, case)
         timed = {name: processor_time(case) for name, case in cases.items()} if alone else cases
-        times = in_turns(timed, options.rounds or 15, pause=PAUSE, warm_up=WARM_UP)
+        times = in_turns(timed, options.rounds or 15, pause=REST, warm_up=WARM_UP)
         least = {name: min(got) for name, got in times.items()}
         row = [work.name]
         row += [

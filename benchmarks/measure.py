@@ -46,6 +46,10 @@ def module(name: str) -> Any:
         return None
 
 
+REST = 0.03
+"""Seconds between cases on a CPU: OpenMP's threads look for work for some 10 ms after their loops."""
+
+
 def in_turns(
     cases: Mapping[str, Callable[[], float | None]], rounds: int, *, pause: float = 0.0, warm_up: int = 1
 ) -> dict[str, list[float]]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.kernels.product import product
-from benchmarks.measure import Target, in_turns, spread, table
+from benchmarks.measure import REST, Target, in_turns, spread, table
 from weft import Tensor
 from weft.gpu.host import DeviceContext
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
     assert np.allclose(c.numpy(), found, rtol=1e-3, atol=1e-3), "weft's product is wrong"
     print(f"## Product of {n} x {n} float32 on {threads} thread{'s'[: threads > 1]} of {ctx.name}\n")
     timed = {name: _of_the_processor(case) for name, case in cases.items()} if threads == 1 else cases
-    times = in_turns(timed, options.rounds or 30, pause=0.005, warm_up=WARM_UP)
+    times = in_turns(timed, options.rounds or 30, pause=REST, warm_up=WARM_UP)
     lines: list[list[str]] = []
     for name, got in times.items():
         least, middle, _ = spread(got)
