@@ -549,14 +549,12 @@ def test_names_of_types(tmp_path: Path, future: str) -> None:
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is Python 3.12's")
 def test_type_parameters_of_a_function_in_a_function(tmp_path: Path) -> None:
-    text = """
-from weft import Float64, func
+    text = """from weft import Float64, func
 
 @func
 def outer(x: Float64) -> Float64:
     def doubled{}:
         return v * type(v)(2)
-
     return doubled(x)
 """
     with pytest.raises(CompileError, match=r"`doubled`, a function in a function, has no type parameters"):

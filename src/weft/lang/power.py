@@ -51,13 +51,13 @@ def power(base: Any, exponent: Any) -> Any:
     n: Any = cls.of(to_type(exponent, cls, b))
     if not isinstance(exponent, Number) or exponent.dtype.is_signed:
         b.assert_((n >= 0).all(), lambda: "an integer to a negative power is a float: write Float32(x) ** n")  # noqa: PT009
-    base, compute = cls.of(to_type(base, cls, b)), _of_integers if cls.lanes == 1 else _of_vectors
-    made = compute(base, n)
+    base = cls.of(to_type(base, cls, b))
+    made = _of_integers(base, n)
     if b.tells_overflow:
         # Float64 tells: but for powers of two, which it has exactly, no power of a whole number is within
         # 10**-11 of 2**63 or 2**64, and its own error is 10**-14 at most.
         wide = number_class(DType.float64, cls.lanes)
-        power, least, end = compute(wide(base), n), float(cls.dtype.least), cls.dtype.greatest + 1.0
+        power, least, end = _of_integers(wide(base), n), float(cls.dtype.least), cls.dtype.greatest + 1.0
         note_result("**", [base, n, cls((power < least) | (power >= end))], made)
     return made
 
@@ -81,17 +81,6 @@ def _squaring(base: Number, exponent: int) -> Any:
 
 @func
 def _of_integers(base: Any, exponent: Any) -> Any:
-    one = type(base)(1)
-    result, square, left = one, base, exponent
-    while left > 0:
-        result *= (left & 1 == 1).select(square, one)
-        square *= square
-        left >>= 1
-    return result
-
-
-@func
-def _of_vectors(base: Any, exponent: Any) -> Any:
     one = type(base)(1)
     result, square, left = one, base, exponent
     while (left > 0).any():

@@ -329,9 +329,8 @@ class DeviceContext(MakesTiles, BaseContext):
         asked = None
         if cluster_dim is not None or cooperative is not False or pdl is not False:
             asked = cluster_dim, cooperative, pdl
-        if (
-            native := vars(self).get("enqueue_function")
-        ) is not None:  # called by a name from before it was there
+        native = vars(self).get("enqueue_function")
+        if native is not None:  # this is called by a name from before that was there
             options = {"grid_dim": grid_dim, "block_dim": block_dim, "over": over, "stream": stream}
             options = {name: value for name, value in options.items() if value is not None}
             if asked is not None:
