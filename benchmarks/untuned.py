@@ -274,13 +274,15 @@ def _norms(side: int, size: int) -> Iterator[Case]:
         weight = a(shape[1])
         return partial(kernels.layer_norm, a(*shape), weight, weight, out=a.like(*shape))
 
-    held = {"rows.HELD": (64, 128, 256), "rows.AHEAD": (4, 8, 16)}
-    short = {"rows.HELD": (64, 128, 256), "rows.WARPS": (64, 128, 256)}
-    long = {"rows.THREADS": (256, 512), "rows.EACH": (2, 4, 8)}
-    down = {"rows.EACH": (2, 4, 8), "row_strips.ACROSS": (32, 64)}
+    held = {"normalizing.HELD": (64, 128, 256), "normalizing.AHEAD": (4, 8, 16)}
+    short = {"normalizing.HELD": (64, 128, 256), "normalizing.WARPS": (64, 128, 256)}
+    long = {"normalizing.THREADS": (256, 512), "normalizing.EACH": (2, 4, 8)}
+    cluster = {"normalizing.CLUSTER": (1, 8, 16), "normalizing.AHEAD": (4, 8, 16)}
+    down = {"normalizing.EACH": (2, 4, 8), "row_strips.ACROSS": (32, 64)}
     for name, work in (("softmax", softmax), ("layer_norm", layer_norm)):
         for rows, shapes, space in (
             (8, "8 long rows", long),
+            (side // 16, "rows of 16 sides", cluster),
             (side, "rows of the side", held),
             (size // 256, "rows of 256", short),
         ):

@@ -40,7 +40,7 @@ def test_any_axis_of_any_array(device: DeviceContext, x: Array, axis: int, centr
     np.testing.assert_allclose(found(result), expected(x, axis, centred, weight), rtol=close, atol=3 * close)
 
 
-@pytest.mark.parametrize("columns", [1, 3, 96, 1000, 4097, 20_000])
+@pytest.mark.parametrize("columns", [1, 3, 96, 1000, 4097, 20_000, 300_001])
 def test_rows_far_from_zero_with_a_residual(device: DeviceContext, columns: int) -> None:
     generator = np.random.default_rng(columns)
     x = (generator.normal(size=(3, columns)) + 1000.0).astype(np.float32)

@@ -33,6 +33,8 @@ def centred(x: Array, axis: int) -> Array:
 
 
 ROWS = [(5, 3), (2, 257), (1, 2050), (1, 17_000), (70, 6, 5)]
+WIDE = [(1, 20_001), (1, 300_003), (70_001, 2)]
+"""Rows of a cluster that begin between vectors; those of several blocks; and columns of several."""
 
 
 @pytest.mark.parametrize("shape", ROWS)
@@ -41,6 +43,19 @@ def test_rows(device: DeviceContext, shape: tuple[int, ...]) -> None:
     for ours, right in ((softmax, powers), (layer_norm, centred)):
         result = ours(placed(device, x), axis=1)
         np.testing.assert_allclose(found(result), right(x, 1), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", WIDE)
+def test_rows_of_several_blocks(device: DeviceContext, shape: tuple[int, int]) -> None:
+    axis = int(shape[1] > shape[0])
+    x, more, weight = normal(*shape), normal(*shape)[::-1].copy(), normal(shape[axis])
+    total = placed(device, np.zeros_like(x))
+    arrays = placed(device, x), placed(device, weight)
+    result = layer_norm(*arrays, axis=axis, residual=placed(device, more), total=total)
+    np.testing.assert_array_equal(found(total), x + more)
+    right = centred(x + more, axis) * (weight if axis else weight[:, None])
+    np.testing.assert_allclose(found(result), right, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found(softmax(arrays[0], axis, out=arrays[0])), powers(x, axis), rtol=1e-4)
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (1, 70_000), (4000, 8), (3, 60, 4)])

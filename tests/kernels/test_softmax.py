@@ -37,7 +37,7 @@ def test_any_axis_of_any_array(device: DeviceContext, x: Array, axis: int, log: 
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("columns", [1, 2, 31, 64, 100, 257, 1000, 1024, 4097, 16384, 40000])
+@pytest.mark.parametrize("columns", [1, 2, 31, 64, 100, 257, 1000, 1024, 4097, 16384, 50257, 300_001])
 def test_rows_of_any_length(device: DeviceContext, columns: int, dtype: str) -> None:
     x = np.random.default_rng(columns).normal(scale=4, size=(3, columns)).astype(dtype)
     close, least = (3e-6, 1e-12) if dtype == "float32" else (1e-3, 1e-7)

@@ -39,11 +39,11 @@ def begin(start: Any, steps: Any, row: Any, extents: Any) -> Any:
     return start + offset
 
 
-def load(start: Any, at: Any, step: Any, width: int, kind: Any) -> Any:
+def load(start: Any, at: Any, step: Any, width: int, kind: Any, aligned: bool = True) -> Any:
     """``width`` elements from number ``at`` on, as those of the type in which is computed."""
     if width == 1:
         return start.load(at * step, width=1).cast(kind)
-    return start.load(at, width=width, alignment=_alignment(start, width)).cast(kind)
+    return start.load(at, width=width, alignment=_alignment(start, width if aligned else 1)).cast(kind)
 
 
 def store(start: Any, at: Any, step: Any, value: Any) -> None:
@@ -102,6 +102,14 @@ def joined(operation: Any, state: Any) -> Any:
     while _lanes(state) > 1:
         state = operation.merge(*_parts(operation, state, _halves))
     return state
+
+
+def as_lanes(operation: Any, states: Any) -> Any:
+    """States of one lane each, as those of one."""
+    if len(states) == 1 or isinstance(states[0], Number):
+        return by_pairs(_beside, states)
+    fields = [by_pairs(_beside, [getattr(one, name) for one in states]) for name in _fields(states[0])]
+    return operation.state(*fields)
 
 
 def lane(operation: Any, state: Any, number: int) -> Any:

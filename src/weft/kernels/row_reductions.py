@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.gpu import block, block_idx, thread_idx, warp
-from weft.kernels.row_kernels import along
+from weft.kernels.row_kernels import along, line_of, of_chunks
 from weft.kernels.row_memory import begin, store, type_of
 from weft.lang import Comptime, Int, Pointer, kernel
 from weft.math import min as least
@@ -19,6 +19,7 @@ def reduced(
     out: Pointer[Any],
     out_steps: Any,
     out_step: Int,
+    more: Any,
     given: Any,
     rows: Int,
     n: Int,
@@ -36,8 +37,8 @@ def reduced(
     """What ``lanes`` threads know of a row, or of a chunk of one."""
     unit = block_idx.x * (threads // lanes) + thread_idx.x // lanes
     row, chunk = unit // chunks if partial else unit, unit % chunks if partial else Int(0)
-    source = begin(x, x_steps, least(row, rows - 1), extents)
-    line, shape = (source, None, (x_step, None)), {"kind": kind, "width": width, "each": each}
+    mine, shape = least(row, rows - 1), {"kind": kind, "width": width, "each": each}
+    line = line_of(x, x_steps, x_step, more, mine, extents)
     all = along(operation, line, thread_idx.x % lanes, n, chunk, chunks, threads=lanes, **shape)
     if lanes > 32:
         all = block.reduce(all, operation.merge)
@@ -70,10 +71,7 @@ def combined(
 ):
     """What is known of the chunks of a row, joined by ``lanes`` threads."""
     row, number = block_idx.x, thread_idx.x
-    all = operation.empty(kind, 1)
-    parts = states.bitcast(type_of(all)) + row * row_step
-    for chunk in range(number, chunks, lanes):
-        all = operation.merge(all, parts[chunk * chunk_step])
+    all = of_chunks(operation, states, row * row_step, chunk_step, number, lanes, chunks, kind=kind)
     if lanes > 1:
         all = warp.reduce(all, operation.merge, width=lanes)
     if number == 0:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from weft.gpu import barrier, block_idx, thread_idx
-from weft.kernels.row_memory import begin, lane, load, store, type_of
+from weft.kernels.row_kernels import line_of, of_chunks, stretch
+from weft.kernels.row_memory import as_lanes, begin, lane, load, store, type_of
 from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
@@ -30,6 +31,7 @@ def down(
     rows: Int,
     n: Int,
     extents: Any,
+    states: Any,
     chunks: Int,
     *,
     operation: Comptime[Any],
@@ -43,22 +45,29 @@ def down(
     """Rows that lie side by side: ``across`` threads have ``width`` of them each, ``deep`` go along them.
 
     Then the threads of a row join what they know, as a tree in shared memory. ``way`` says what becomes of
-    that: ``"part"`` of the rows' chunks, ``"result"``, or what ``"rows"`` are made of it.
+    that: ``"part"`` of the rows' chunks, ``"result"``, or what ``"rows"`` are made of it. Where ``states``
+    say what is known of the chunks, they join these.
     """
     chunk, strip = block_idx.x % chunks, block_idx.x // chunks
     row = (strip * across + thread_idx.x) * width
     mine, level = least(row, rows - width), thread_idx.y
-    source = begin(x, x_steps, mine, extents)
-    added = None if more is None else begin(more.start, more.steps, mine, extents)
-    first = (chunk * deep + level) * each
-    lines = source, x_step, added, None if more is None else more.step
-    shape, block = {"kind": kind, "width": width}, {"across": across, "deep": deep, "each": each}
-    own = _known(operation, lines, first, n, chunks * deep * each, **shape, **block)
+    lines = line_of(x, x_steps, x_step, more, mine, extents)
+    shape, size = {"kind": kind, "width": width}, {"across": across, "deep": deep}
+    if states is None:
+        own = _met(operation, lines, level, n, chunk, chunks, deep=deep, each=each, **shape)
+    else:
+        parts = [
+            of_chunks(operation, states.start, mine + i, rows, level, deep, chunks, kind=kind)
+            for i in unroll(range(width))
+        ]
+        own = as_lanes(operation, parts)
+    own = _joined(operation, own, **size)
     if way == "rows":
         places = begin(out, out_steps, mine, extents), out_step, None, None
         if total is not None:
             places = (*places[:2], begin(total.start, total.steps, mine, extents), total.step)
-        for at in range(level, n, deep):
+        start, stop, pace = stretch(chunk, chunks, n, deep)
+        for at in range(start + level, stop, pace):
             _written(operation, own, lines, places, (weight, bias), given, n, at, row < rows, **shape)
     elif level == 0 and row < rows:
         for i in unroll(range(width)):
@@ -70,29 +79,36 @@ def down(
 
 
 @func
-def _known(
+def _met(
     operation: Any,
     lines: Any,
-    begins: Any,
+    level: Any,
     n: Any,
-    pace: Any,
+    chunk: Any,
+    chunks: Any,
     *,
     kind: Comptime[Any],
     width: Comptime[int],
-    across: Comptime[int],
     deep: Comptime[int],
     each: Comptime[int],
 ) -> Any:
-    """What is known of the rows of a thread, lane by lane: in all threads behind each other the same."""
-    level = thread_idx.y
+    """What a thread knows of its elements, lane by lane."""
     own = operation.empty(kind, width)
-    for first in range(begins, n, pace):
+    start, stop, pace = stretch(chunk, chunks, n, deep * each)
+    for first in range(start + level * each, stop, pace):
         ats = [first + i for i in unroll(range(each))]
         values = [_value(lines, least(at, n - 1), width, kind) for at in ats]
         own = operation.merge(
             own, operation.of(values, [at < n for at in ats], [_same(at, width) for at in ats])[0]
         )
+    return own
+
+
+@func
+def _joined(operation: Any, own: Any, *, across: Comptime[int], deep: Comptime[int]) -> Any:
+    """What the threads behind each other know together, in all of them the same."""
     if deep > 1:
+        level = thread_idx.y
         parts = stack_allocation(type_of(own), across * deep, address_space=AddressSpace.SHARED)
         here = level * across + thread_idx.x
         parts[here] = own
@@ -134,7 +150,7 @@ def _written(
 
 def _value(lines: Any, at: Any, width: int, kind: Any) -> Any:
     """Element ``at`` of rows side by side, and what is added to it, if anything."""
-    start, step, more, pace = lines
+    start, more, (step, pace) = lines
     value = load(start + at * step, 0, 1, width, kind)
     return value if more is None else value + load(more + at * pace, 0, 1, width, kind)
 

@@ -9,11 +9,11 @@ A row is everything along an axis. An operation says what is to be known of it, 
 - ``result(all, n, given)``, what a reduction gives; or ``writer(all, own, n, given)``, a function that makes
   the results of elements: of what is kept, weights and biases.
 
-Rows of neighbours in memory are known by lanes of a warp, from one to all 32, or by a block: threads hold
-their elements in registers, so that memory is read once. Longer rows are read twice, by a block that goes
-along them in steps. Rows that lie side by side, along an axis that is not the last, are known by the threads
-of a block that read neighbours, each of other rows. A reduction of few long rows has several blocks for each,
-whose parts a second kernel joins, in the same order each time.
+Rows of neighbours in memory are known by lanes of a warp, from one to all 32, by a block, or by a cluster of
+them: threads hold their elements in registers, so that memory is read once. Longer rows are read twice, by a
+block that goes along them in steps. Rows that lie side by side, along an axis that is not the last, are known
+by the threads of a block that read neighbours, each of other rows. Few long rows have several blocks for
+each, whose parts a second kernel joins, in the same order each time.
 """
 
 from __future__ import annotations
@@ -21,23 +21,17 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple, cast
 
-from weft.algorithm.elements import Memory
 from weft.dtype import DType, as_dtype
-from weft.kernels import row_kernels, row_reductions, row_strips
-from weft.kernels.operands import Operand, Operands, accumulator
+from weft.kernels import row_reductions, row_strips
+from weft.kernels.operands import Operand, Operands
 from weft.kernels.places import merged
-from weft.kernels.row_memory import Line
 from weft.lang.elements import element_type
 from weft.lang.generic import written
 
-THREADS, WARPS, HELD = 512, 128, 128
-"""A block's threads at most; those of a block of rows that have less than it; bytes that a thread holds."""
+THREADS, WARPS = 512, 128
+"""A block's threads at most; those of a block of rows that have less than it."""
 SUMMING, EACH, BESIDE = 512, 4, 8
 """A reduction's threads for one of few long rows at most; vectors on their way together, along and across."""
-AHEAD = 8
-"""Rows of 4-byte elements are asked for early by so many times fewer than there are blocks at once, and more
-of shorter ones: on an H200 softmax of 16384² Float32 goes from 4126 to 4218 GB/s with 6 to 32, with 2 to
-3890; layer norm of BFloat16 from 4080 with 24 to 4173 with 8."""
 LANES, CHUNK, TASKS = 16, 1 << 15, 64
 """Elements of a CPU's vectors; those of a long row that a task of a CPU has at least; such tasks at most."""
 
@@ -84,65 +78,6 @@ def rows_of(op: Operands, axis: int, *operands: Operand | None, vectors: int = 4
     return Rows(prod(extents), n, extents, lines, width, beside)
 
 
-def normalize(
-    op: Operands,
-    operation: Any,
-    x: Operand,
-    out: Operand,
-    axis: int,
-    *,
-    more: Operand | None = None,
-    total: Operand | None = None,
-    weight: Operand | None = None,
-    bias: Operand | None = None,
-    given: Any = None,
-) -> None:
-    """Launch what makes rows of ``out`` of the rows of ``x``.
-
-    Args:
-        op: the call.
-        operation: as the module has it.
-        x: what is read.
-        out: what is written; it may be ``x``.
-        axis: along which rows lie.
-        more: what is added to ``x`` before.
-        total: where the sum goes.
-        weight: for the operation's writer, a number for each place of a row.
-        bias: likewise.
-        given: what else the operation is given.
-    """
-    if not x.size:
-        return
-    rows = rows_of(op, axis, x, out, more, total)
-    width = rows.width
-    if not op.threads_are_loops and not rows.beside:
-        width = min([width, *[o.lanes() for o in (weight, bias) if o is not None]])
-    units, each = -(-rows.n // width), HELD // accumulator(x.dtype).itemsize // width
-    source, target, *others = rows.lines
-    added = [None if other is None else Line(*other) for other in others]
-    vectors = [None if o is None else Memory(o.memory) for o in (weight, bias)]
-    places = *source, *target, *added, *vectors, given, rows.number, rows.n, rows.extents
-    known: dict[str, Any] = {"operation": operation, "kind": written(accumulator(x.dtype)), "width": width}
-    if rows.beside:
-        across, deep = _depth(op, rows.n)
-        known |= {"across": across, "deep": deep, "each": EACH, "way": "rows"}
-        op.launch(row_strips.down, -(-rows.number // (across * width)), (across, deep), *places, 1, **known)
-    elif op.threads_are_loops or units > THREADS * each:
-        wide = width * accumulator(x.dtype).itemsize > 16 or accumulator(x.dtype).itemsize > 4
-        threads = 1 if op.threads_are_loops else THREADS if wide else 2 * THREADS
-        op.launch(row_kernels.streamed, rows.number, threads, *places, threads=threads, each=EACH, **known)
-    else:
-        threads, lanes = WARPS, 1 << min(5, (-(-units // 4) - 1).bit_length())
-        if units > 32 * each:
-            threads = lanes = -(-units // (32 * each)) * 32
-        each = -(-units // lanes)
-        known |= {"threads": threads, "lanes": lanes, "each": each, "whole": units == each * lanes}
-        blocks = op.context.info.multiprocessors * (row_kernels.RESIDENT // threads)
-        size = x.dtype.itemsize
-        known["ahead"] = blocks * 4 // (AHEAD * size) if width * size % 16 == 0 else 0
-        op.launch(row_kernels.held, -(-rows.number * lanes // threads), threads, *places, **known)
-
-
 class Plan(NamedTuple):
     """How a reduction is launched."""
 
@@ -172,31 +107,49 @@ def reduce(
         return
     flat = tuple(0 if n == axis else step for n, step in enumerate(out.strides))
     rows = rows_of(op, axis, x, out.seen(x.shape, flat), vectors=1)
-    source, target = rows.lines
+    target = rows.lines[1]
     known: dict[str, Any] = {"operation": operation, "kind": written(kind)}
     empty = operation.empty(written(kind), 1)
     if not rows.n:
         value = operation.result(empty, 0, given)
         op.launch(row_reductions.fill, rows.number, 1, *target, value, rows.extents)
         return
-    plan = (_beside if rows.beside else _along)(op, operation, rows)
-    to, where = target, rows.extents
-    if plan.chunks > 1:
-        room = rows.number * plan.chunks * element_type(cast("type[Any]", type(empty))).itemsize
-        to = op.scratch(room, as_dtype("uint8")).memory, target[1], 1
+    plan = across(op, rows, operation.each) if rows.beside else _along(op, operation, rows)
+    if plan.chunks == 1:
+        _launch(op, plan, rows, target, None, given, known)
+        return
+    states = parts(op, operation, plan, rows, None, given, known)
+    steps = (1, rows.number) if rows.beside else (plan.chunks, 1)
+    lanes = 1 if op.threads_are_loops else 32
+    arguments = states, *target, given, rows.number, rows.n, rows.extents, plan.chunks, *steps
+    op.launch(row_reductions.combined, rows.number, lanes, *arguments, lanes=lanes, **known)
+
+
+def parts(
+    op: Operands, operation: Any, plan: Plan, rows: Rows, more: Any, given: Any, known: dict[str, Any]
+) -> Any:
+    """Launch what finds out about the chunks of rows; the memory in which that will be.
+
+    ``more`` is the ``Line`` of what is added to the rows, if anything.
+    """
+    empty = operation.empty(known["kind"], 1)
+    room = rows.number * plan.chunks * element_type(cast("type[Any]", type(empty))).itemsize
+    states = op.scratch(room, as_dtype("uint8")).memory
+    _launch(op, plan, rows, (states, rows.lines[0][1], 1), more, given, known)
+    return states
+
+
+def _launch(
+    op: Operands, plan: Plan, rows: Rows, to: tuple[Any, ...], more: Any, given: Any, known: dict[str, Any]
+) -> None:
+    counts, partial = (rows.number, rows.n, rows.extents), plan.chunks > 1
     if rows.beside:
-        way = "part" if plan.chunks > 1 else "result"
-        arguments = *source, *to, None, None, None, None, given, rows.number, rows.n, where, plan.chunks
-        op.launch(plan.kernel, plan.grid, plan.block, *arguments, way=way, **plan.known, **known)
+        known = known | {"way": "part" if partial else "result"}
+        rest = None, None, None, given, *counts, None
     else:
-        arguments = *source, *to, given, rows.number, rows.n, where, plan.chunks
-        partial = plan.chunks > 1
-        op.launch(plan.kernel, plan.grid, plan.block, *arguments, partial=partial, **plan.known, **known)
-    if plan.chunks > 1:
-        steps = (1, rows.number) if rows.beside else (plan.chunks, 1)
-        lanes = 1 if op.threads_are_loops else 32
-        arguments = to[0], *target, given, rows.number, rows.n, where, plan.chunks, *steps
-        op.launch(row_reductions.combined, rows.number, lanes, *arguments, lanes=lanes, **known)
+        known, rest = known | {"partial": partial}, (given, *counts)
+    places = *rows.lines[0], *to, more, *rest, plan.chunks
+    op.launch(plan.kernel, plan.grid, plan.block, *places, **plan.known, **known)
 
 
 def _along(op: Operands, operation: Any, rows: Rows) -> Plan:
@@ -212,30 +165,31 @@ def _along(op: Operands, operation: Any, rows: Rows) -> Plan:
             each = operation.short
     chunks = 1
     if lanes == threads:
-        chunks = _chunks(op, rows.number, rows.n, 4 * threads * each * rows.width)
+        chunks = chunks_of(op, rows.number, rows.n, 4 * threads * each * rows.width)
     grid = -(-rows.number * chunks * lanes // threads)
     known = {"threads": threads, "lanes": lanes, "each": each, "width": rows.width}
     return Plan(row_reductions.reduced, grid, threads, chunks, known)
 
 
-def _beside(op: Operands, operation: Any, rows: Rows) -> Plan:
-    """A reduction of rows that lie side by side."""
-    each = max(2, BESIDE * operation.each // EACH)
-    block = across, deep = _depth(op, rows.n)
-    strips = -(-rows.number // (across * rows.width))
-    chunks = _chunks(op, strips, rows.n, 8 * deep * each)
-    known = {"across": across, "deep": deep, "each": each, "width": rows.width}
+def across(op: Operands, rows: Rows, each: int) -> Plan:
+    """Rows that lie side by side; ``each`` as along them."""
+    each = max(2, BESIDE * each // EACH)
+    block = beside, deep = _depth(op, rows)
+    strips = -(-rows.number // (beside * rows.width))
+    chunks = chunks_of(op, strips, rows.n, 8 * deep * each)
+    known = {"across": beside, "deep": deep, "each": each, "width": rows.width}
     return Plan(row_strips.down, strips * chunks, block, chunks, known)
 
 
-def _depth(op: Operands, n: int) -> tuple[int, int]:
+def _depth(op: Operands, rows: Rows) -> tuple[int, int]:
     """The threads of a block side by side, and one behind the other, for rows that lie side by side."""
     if op.threads_are_loops:
         return 1, 1
-    return row_strips.ACROSS, 1 << max(0, min(4, (-(-n // EACH) - 1).bit_length()))
+    beside = min(row_strips.ACROSS, 1 << (-(-rows.number // rows.width) - 1).bit_length())
+    return beside, min(THREADS // beside, 1 << max(0, (-(-rows.n // EACH) - 1).bit_length()))
 
 
-def _chunks(op: Operands, blocks: int, n: int, least: int) -> int:
+def chunks_of(op: Operands, blocks: int, n: int, least: int) -> int:
     """In how many parts rows are cut, so that all of the device is busy; each has so many elements at least.
 
     A CPU's are the same whatever number of cores it has.

@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar
 
 from weft import math
 from weft.kernels.calls.planned import planned
+from weft.kernels.normalizing import normalize
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import added, by_pairs, masked
-from weft.kernels.rows import normalize
 from weft.lang import no_contraction, struct
 from weft.math import machine
 
