@@ -13,6 +13,7 @@ from placed_arrays import Array, arrays, found, placed
 from weft import LaunchError
 from weft.gpu.host import DeviceContext
 from weft.kernels import transpose
+from weft.kernels.operands import Operands
 
 
 @settings(max_examples=7)
@@ -29,6 +30,24 @@ def test_any_order_of_any_array(device: DeviceContext, x: Array, data: st.DataOb
 def test_tiles_of_every_width(device: DeviceContext, shape: tuple[int, int], name: str) -> None:
     x = np.random.default_rng(4).integers(0, 200, (2, *shape)).astype(name)
     np.testing.assert_array_equal(found(transpose(placed(device, x), (0, 2, 1))), x.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("name", ["uint8", "float16", "float64"])
+@pytest.mark.parametrize("shape", [(3, 96), (2, 35), (8, 600), (7, 3)])
+def test_planes(device: DeviceContext, shape: tuple[int, int], name: str) -> None:
+    x = np.random.default_rng(7).integers(0, 200, (2, *shape)).astype(name)
+    for planes in (x, x[..., 1:]):
+        beside = np.ascontiguousarray(planes.transpose(0, 2, 1))
+        np.testing.assert_array_equal(found(transpose(placed(device, planes), (0, 2, 1))), beside)
+        np.testing.assert_array_equal(found(transpose(placed(device, beside), (0, 2, 1))), planes)
+
+
+def test_planes_as_gpus_move_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Operands, "threads_are_loops", property(lambda _: False))
+    x = np.random.default_rng(7).integers(0, 200, (3, 2, 48)).astype(np.float32)
+    beside = transpose(x, (0, 2, 1))
+    np.testing.assert_array_equal(beside, x.transpose(0, 2, 1))
+    np.testing.assert_array_equal(transpose(beside, (0, 2, 1)), x)
 
 
 def test_orders_that_name_no_axes_are_refused() -> None:

@@ -2,7 +2,8 @@
 
 Where the fastest axis of both is the same, threads copy vectors of 16 bytes along it. Where it is not, tiles
 go through shared memory (Ruetsch, Micikevicius: "Optimizing Matrix Transpose in CUDA", 2009), whose rows are
-swizzled so that rows are written and columns are read 16 bytes a thread without bank conflicts.
+swizzled so that rows are written and columns are read 16 bytes a thread without bank conflicts. Few planes go
+through registers (``weft.kernels.interleaves``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from weft.gpu import barrier, block_idx, thread_idx
 from weft.gpu.memory import async_copy, async_copy_wait_all
+from weft.kernels.interleaves import interleave, planes_of
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.places import merged, row_major
 from weft.kernels.row_memory import begin
@@ -48,7 +50,10 @@ def copy(op: Operands, x: Operand, out: Operand) -> None:
     bits = x.bits
     fast = next((n for n, step in enumerate(here[:-1]) if step == 1 and extents[n] >= SHORT), None)
     turned = there[-1] == 1 and here[-1] != 1 and extents[-1] >= SHORT
-    if op.threads_are_loops:
+    planes = planes_of(extents, here, there)
+    if planes is not None:
+        interleave(op, x, out, extents, here, there, bits, planes)
+    elif op.threads_are_loops:
         _copy_by_loops(op, x, out, extents, here, there, bits)
     elif fast is not None and turned:
         _copy_by_tiles(op, x, out, extents, here, there, bits, fast)
