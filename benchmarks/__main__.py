@@ -28,6 +28,7 @@ BENCHMARKS = {
     "calls": "calls",
     "tiles": "tiles",
     "odd": "odd_shapes",
+    "everyday": "everyday",
     "untuned": "untuned",
     "devices": "devices",
 }

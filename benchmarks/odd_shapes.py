@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
-from collections.abc import Callable
 from typing import Any
 
 from benchmarks.kernels_table import ODD
-from benchmarks.measure import in_turns, module, table
-
-CALLS = 20
-"""Calls in a graph."""
+from benchmarks.measure import module, table
+from benchmarks.replays import replayed
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,28 +46,5 @@ def _measured(torch: Any, shape: tuple[int, int, int], rounds: int) -> tuple[flo
 
     multiply()
     assert (out.float() - right).norm() <= 5e-3 * right.norm(), shape
-    replays = {"weft": _graph(torch, multiply), "cuBLAS": _graph(torch, multiply_by_cublas)}
-
-    def timed(replay: Callable[[], None]) -> float:
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda._sleep(100_000)  # cycles, while the replay is queued
-        begin.record()
-        replay()
-        end.record()
-        end.synchronize()
-        return begin.elapsed_time(end) / (1e3 * CALLS)
-
-    times = in_turns({name: lambda r=replay: timed(r) for name, replay in replays.items()}, rounds)
-    return statistics.median(times["weft"]), statistics.median(times["cuBLAS"])
-
-
-def _graph(torch: Any, call: Callable[[], None]) -> Callable[[], None]:
-    """The replay of so many calls."""
-    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        call()
-    torch.cuda.synchronize()
-    with torch.cuda.graph(graph, stream=stream):
-        for _ in range(CALLS):
-            call()
-    return graph.replay
+    times = replayed(torch, {"weft": multiply, "cuBLAS": multiply_by_cublas}, rounds)
+    return times["weft"], times["cuBLAS"]

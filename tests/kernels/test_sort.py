@@ -55,6 +55,19 @@ def test_the_tiles_of_a_gpu_run_on_a_cpu_too(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_array_equal(argsort(x), np.argsort(x, kind="stable"))
 
 
+@pytest.mark.parametrize(("dtype", "n"), [("float32", 37), ("int16", 3), ("int64", 21)])
+def test_the_lanes_of_a_gpu_run_on_a_cpu_too(monkeypatch: pytest.MonkeyPatch, dtype: str, n: int) -> None:
+    monkeypatch.setattr(Operands, "threads_are_loops", property(lambda _: False))
+    x = np.random.default_rng(n).integers(-9, 9, (11, n)).astype(dtype)
+    order = np.argsort(x, 1, kind="stable")
+    values = np.arange(x.size, dtype=np.int16).reshape(x.shape)
+    right = np.take_along_axis(x, order, 1)
+    keys, moved = sort_by_key(x, values, out=(x, np.zeros_like(values)))
+    assert keys is x
+    np.testing.assert_array_equal(moved, order + n * np.arange(11)[:, None])
+    np.testing.assert_array_equal(x, right)
+
+
 def test_zeros_are_equal_and_keep_their_order(device: DeviceContext) -> None:
     x = np.array([0.0, -0.0, -1.0, -0.0, 0.0, np.nan, -np.inf, np.inf, -np.nan], np.float32)
     result = found(sort(placed(device, x)))

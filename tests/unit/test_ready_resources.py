@@ -41,11 +41,18 @@ CALLS: dict[str, Callable[[Make], Any]] = {
     "layer_norm, weight and bias": lambda t: ready.layer_norm(
         t(Float32, 512, 16384), *(t(Float32, 16384) for _ in range(2))
     ),
+    "softmax of a cluster": lambda t: ready.softmax(t(BFloat16, 64, 128256)),
+    "softmax between vectors": lambda t: ready.softmax(t(Float32, 64, 16381)),
+    "softmax of few long rows": lambda t: ready.softmax(t(Float32, 1, 1 << 22)),
+    "layer_norm of few long rows": lambda t: ready.layer_norm(t(Float32, 1, 1 << 22)),
     "rms_norm": lambda t: ready.rms_norm(t(Float32, 512, 1024), t(Float32, 1024)),
     "cumsum": lambda t: ready.cumsum(t(Float32, 1 << 22)),
     "cumsum of short rows": lambda t: ready.cumsum(t(Float32, 64, 1000)),
     "sort": lambda t: ready.sort(t(UInt32, 1 << 22)),
     "argsort": lambda t: ready.argsort(t(UInt32, 1 << 22)),
+    "sort of short rows": lambda t: ready.sort(t(Float32, 64, 1024)),
+    "argsort of short rows of 8 bytes": lambda t: ready.argsort(t(Int64, 64, 512)),
+    "topk of short rows of 2 bytes": lambda t: ready.topk(t(BFloat16, 64, 1024), 4),
     "sort_by_key": lambda t: ready.sort_by_key(t(UInt32, 1 << 22), t(Float32, 1 << 22)),
     "topk": lambda t: ready.topk(t(Float32, 1 << 22), 100),
     "histogram": lambda t: ready.histogram(t(UInt8, 1 << 22), 256, (0, 256)),

@@ -174,19 +174,19 @@ def _along(op: Operands, operation: Any, rows: Rows) -> Plan:
 def across(op: Operands, rows: Rows, each: int) -> Plan:
     """Rows that lie side by side; ``each`` as along them."""
     each = max(2, BESIDE * each // EACH)
-    block = beside, deep = _depth(op, rows)
+    block = beside, deep = _depth(op, rows, each)
     strips = -(-rows.number // (beside * rows.width))
     chunks = chunks_of(op, strips, rows.n, 8 * deep * each)
     known = {"across": beside, "deep": deep, "each": each, "width": rows.width}
     return Plan(row_strips.down, strips * chunks, block, chunks, known)
 
 
-def _depth(op: Operands, rows: Rows) -> tuple[int, int]:
+def _depth(op: Operands, rows: Rows, each: int) -> tuple[int, int]:
     """The threads of a block side by side, and one behind the other, for rows that lie side by side."""
     if op.threads_are_loops:
         return 1, 1
     beside = min(row_strips.ACROSS, 1 << (-(-rows.number // rows.width) - 1).bit_length())
-    return beside, min(THREADS // beside, 1 << max(0, (-(-rows.n // EACH) - 1).bit_length()))
+    return beside, min(THREADS // beside, 1 << max(0, (-(-rows.n // each) - 1).bit_length()))
 
 
 def chunks_of(op: Operands, blocks: int, n: int, least: int) -> int:

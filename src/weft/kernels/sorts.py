@@ -1,4 +1,6 @@
-"""Sorting along an axis by the digits of keys (``weft.algorithm.onesweep``)."""
+"""Sorting along an axis: by the digits of keys (``weft.algorithm.onesweep``), short rows of GPUs by lanes of
+warps (``weft.kernels.short_sorts``).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from weft.kernels.operands import Operand, Operands
 from weft.kernels.places import row_major
 from weft.kernels.scalars import as_index
 from weft.kernels.selection import LONG, SHARE, select_rows
+from weft.kernels.short_sorts import is_short, sort_short_rows
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -133,7 +136,8 @@ def topk(
     shape = tuple(k if number == along else extent for number, extent in enumerate(source.shape))
     values = op.result(shape, source.dtype, first)
     places = op.result(shape, DType.int64, second, beside=values)
-    if values.size and n >= LONG and k * SHARE <= n:
+    long = n >= LONG or not (op.threads_are_loops or is_short(source.dtype, n))
+    if values.size and long and k * SHARE <= n:
         kept, where = _room(op, values, along), _room(op, values, along, DType.int64)
         select_rows(op, _side_by_side(op, source, along, False), n, k, largest, kept, where)
         _sorted(op, kept, values, along, largest, where, places)
@@ -170,26 +174,31 @@ def _sorted(
     if not source.size:
         return
     size, dtype, n = source.size, source.dtype, source.shape[along]
+    short = is_short(dtype, n) and not op.threads_are_loops
     same = target is not None and target.address == source.address
-    begun = _side_by_side(op, source, along, same and dtype.itemsize % 2 == 1)
-    ended = target if target is not None and _is_side_by_side(target, along) else _room(op, source, along)
-    spare = op.scratch(size if dtype.itemsize > 1 else 1, dtype)
-    values, made = None, moved
-    if moved is not None:
-        made = moved if _is_side_by_side(moved, along) else _room(op, moved, along)
-        taken = None if others is None else _side_by_side(op, others, along, False)
-        values = (taken, made, op.scratch(size, moved.dtype))
-    sort_rows(
-        op.launch,
-        op.scratch,
-        op.threads_are_loops,
-        (size // n, n),
-        (begun, ended, spare),
-        values,
-        dtype=dtype,
-        value_dtype=None if moved is None else moved.dtype,
-        descending=descending,
-    )
+    begun = _side_by_side(op, source, along, not short and same and dtype.itemsize % 2 == 1)
+    taken = None if others is None else _side_by_side(op, others, along, False)
+    ended, made = target, moved
+    if target is None or not _is_side_by_side(target, along):
+        ended = None if short and target is None else _room(op, source, along)
+    if moved is not None and not _is_side_by_side(moved, along):
+        made = _room(op, moved, along)
+    if short:
+        sort_short_rows(op, begun, n, descending, ended, taken, made)
+    else:
+        spare = op.scratch(size if dtype.itemsize > 1 else 1, dtype)
+        values = None if moved is None else (taken, made, op.scratch(size, moved.dtype))
+        sort_rows(
+            op.launch,
+            op.scratch,
+            op.threads_are_loops,
+            (size // n, n),
+            (begun, ended, spare),
+            values,
+            dtype=dtype,
+            value_dtype=None if moved is None else moved.dtype,
+            descending=descending,
+        )
     for one, other in ((ended, target), (made, moved)):
         if one is not other and one is not None and other is not None:
             copy(op, one, other)

@@ -1,0 +1,41 @@
+"""Times of calls by PyTorch's graphs: replays in turns, so that the host does not count."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from benchmarks.measure import in_turns
+
+CALLS = 20
+"""Calls in a graph."""
+
+
+def replayed(torch: Any, cases: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """The median of the seconds that a call takes, of each case."""
+    replays = {name: _graph(torch, call) for name, call in cases.items()}
+
+    def timed(replay: Callable[[], None]) -> float:
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        torch.cuda._sleep(100_000)  # cycles, while the replay is queued
+        begin.record()
+        replay()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) / (1e3 * CALLS)
+
+    times = in_turns({name: lambda r=replay: timed(r) for name, replay in replays.items()}, rounds)
+    return {name: statistics.median(got) for name, got in times.items()}
+
+
+def _graph(torch: Any, call: Callable[[], None]) -> Callable[[], None]:
+    """The replay of so many calls."""
+    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        call()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(CALLS):
+            call()
+    return graph.replay
