@@ -16,6 +16,7 @@ from weft.kernels.places import row_major
 from weft.kernels.scalars import as_index
 from weft.kernels.selection import LONG, SHARE, select_rows
 from weft.kernels.short_sorts import is_short, sort_short_rows
+from weft.kernels.sorts_in_turn import KEPT, MOST, keep_in_turn, sort_in_turn
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -136,11 +137,18 @@ def topk(
     shape = tuple(k if number == along else extent for number, extent in enumerate(source.shape))
     values = op.result(shape, source.dtype, first)
     places = op.result(shape, DType.int64, second, beside=values)
+    few = op.threads_are_loops and k <= KEPT and 4 * k <= n
     long = n >= LONG or not (op.threads_are_loops or is_short(source.dtype, n))
-    if values.size and long and k * SHARE <= n:
+    if values.size and (few or (long and k * SHARE <= n)):
         kept, where = _room(op, values, along), _room(op, values, along, DType.int64)
-        select_rows(op, _side_by_side(op, source, along, False), n, k, largest, kept, where)
-        _sorted(op, kept, values, along, largest, where, places)
+        (keep_in_turn if few else select_rows)(
+            op, _side_by_side(op, source, along, False), n, k, largest, kept, where
+        )
+        if few:
+            copy(op, kept, values)
+            copy(op, where, places)
+        else:
+            _sorted(op, kept, values, along, largest, where, places)
     elif values.size:
         made, order = _room(op, source, along), _room(op, source, along, DType.int64)
         _sorted(op, source, made, along, largest, None, order)
@@ -174,7 +182,8 @@ def _sorted(
     if not source.size:
         return
     size, dtype, n = source.size, source.dtype, source.shape[along]
-    short = is_short(dtype, n) and not op.threads_are_loops
+    loops = op.threads_are_loops
+    short = n <= MOST if loops else is_short(dtype, n)
     same = target is not None and target.address == source.address
     begun = _side_by_side(op, source, along, not short and same and dtype.itemsize % 2 == 1)
     taken = None if others is None else _side_by_side(op, others, along, False)
@@ -184,14 +193,14 @@ def _sorted(
     if moved is not None and not _is_side_by_side(moved, along):
         made = _room(op, moved, along)
     if short:
-        sort_short_rows(op, begun, n, descending, ended, taken, made)
+        (sort_in_turn if loops else sort_short_rows)(op, begun, n, descending, ended, taken, made)
     else:
         spare = op.scratch(size if dtype.itemsize > 1 else 1, dtype)
         values = None if moved is None else (taken, made, op.scratch(size, moved.dtype))
         sort_rows(
             op.launch,
             op.scratch,
-            op.threads_are_loops,
+            loops,
             (size // n, n),
             (begun, ended, spare),
             values,

@@ -1,0 +1,208 @@
+"""Rows sorted, or selected from, by one thread each: what a CPU does with all but the longest.
+
+Few elements are sorted by insertion, more by their digits from the lowest (a pass for each in which they
+differ), and of a row that keeps few the least so far are known, in order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.algorithm.elements import Memory
+from weft.algorithm.onesweep import BITS, DIGITS, digit_bits, digit_of
+from weft.dtype import DType
+from weft.gpu import block_idx
+from weft.kernels.operands import Operand, Operands
+from weft.kernels.row_memory import type_of
+from weft.lang import Comptime, Int, Pointer, UInt32, func, kernel, unroll
+from weft.math import min as least
+from weft.memory import stack_allocation
+
+MOST, KEPT = 1 << 15, 32
+"""Elements of a row that one thread sorts, and how many at most it keeps of a row of any length."""
+_INSERTED = 48
+"""Elements that are inserted one after the other."""
+_TASKS, _PART = 64, 1 << 16
+"""Rows are shared by so many threads at most; elements of a long row that one has at least."""
+
+
+@kernel
+def insert_rows(
+    src: Pointer[Any],
+    out: Any,
+    others: Any,
+    moved: Any,
+    rows: Int,
+    n: Int,
+    each: Int,
+    *,
+    descending: Comptime[bool],
+):
+    """``each`` so many rows of a thread, of few elements."""
+    keys = stack_allocation(src.element_type, _INSERTED)
+    words = stack_allocation(type_of(digit_bits(src[0], descending)), _INSERTED)
+    places = stack_allocation(UInt32, _INSERTED)
+    for row in range(block_idx.x * each, least((block_idx.x + 1) * each, rows)):
+        for i in range(n):
+            key = src[row * n + i]
+            bits, j = digit_bits(key, descending), Int(i)
+            keys[i] = key
+            while j > 0 and words[j - 1] > bits:
+                words[j], places[j] = words[j - 1], places[j - 1]
+                j -= 1
+            words[j], places[j] = bits, UInt32(i)
+        for i in range(n):
+            place = Int(places[i])
+            if out is not None:
+                out.start[row * n + i] = keys[place]
+            if moved is not None:
+                _move(others, moved, row * n, i, place)
+
+
+def _move(others: Any, moved: Any, first: Any, at: Any, place: Any) -> None:
+    """Write what goes with the key that came from a place of its row."""
+    moved.start[first + at] = (place if others is None else others.start[first + place]).cast(
+        moved.start.element_type
+    )
+
+
+@kernel
+def sort_rows_by_digits(
+    src: Pointer[Any],
+    out: Any,
+    others: Any,
+    moved: Any,
+    rows: Int,
+    n: Int,
+    each: Int,
+    spare: Pointer[Any],
+    orders: Any,
+    *,
+    descending: Comptime[bool],
+):
+    """``each`` so many rows of a thread, which has room for two of them in ``spare`` and ``orders``."""
+    passes: int = src.dtype.itemsize
+    counts = stack_allocation(UInt32, passes * DIGITS)
+    here, there = spare + 2 * n * block_idx.x, spare + (2 * n * block_idx.x + n)
+    froms: Any = None
+    tos: Any = None
+    if moved is not None:
+        froms, tos = orders.start + 2 * n * block_idx.x, orders.start + (2 * n * block_idx.x + n)
+    for row in range(block_idx.x * each, least((block_idx.x + 1) * each, rows)):
+        for k in range(passes * DIGITS):
+            counts[k] = 0
+        for i in range(n):
+            here[i] = src[row * n + i]
+            if moved is not None:
+                froms[i] = UInt32(i)
+            for k in unroll(range(passes)):
+                counts[DIGITS * k + Int(digit_of(here[i], UInt32(BITS * k), descending))] += 1
+        for k in unroll(range(passes)):
+            own = counts + DIGITS * k
+            if Int(own[Int(digit_of(here[0], UInt32(BITS * k), descending))]) != n:
+                _spread(here, there, froms, tos, own, n, shift=BITS * k, descending=descending)
+                here, there, froms, tos = there, here, tos, froms
+        for i in range(n):
+            if out is not None:
+                out.start[row * n + i] = here[i]
+            if moved is not None:
+                _move(others, moved, row * n, i, Int(froms[i]))
+
+
+@func
+def _spread(
+    here: Any,
+    there: Any,
+    froms: Any,
+    tos: Any,
+    counts: Any,
+    n: Int,
+    *,
+    shift: Comptime[int],
+    descending: Comptime[bool],
+) -> None:
+    """Write elements, and where they come from, behind those of lesser digits and those before them."""
+    total = UInt32(0)
+    for d in range(DIGITS):
+        counts[d], total = total, total + counts[d]
+    for i in range(n):
+        digit = Int(digit_of(here[i], UInt32(shift), descending))
+        to = Int(counts[digit])
+        counts[digit] += 1
+        there[to] = here[i]
+        if froms is not None:
+            tos[to] = froms[i]
+
+
+def sort_in_turn(
+    op: Operands,
+    source: Operand,
+    n: int,
+    descending: bool,
+    target: Operand | None,
+    others: Operand | None,
+    moved: Operand | None,
+) -> None:
+    """Sort rows of ``n`` elements; arguments are those of ``sort_short_rows``."""
+    rows = source.size // n
+    each = -(-rows // _TASKS)
+    tasks, room = -(-rows // each), ()
+    memory = [None if o is None else Memory(o.memory) for o in (target, others, moved)]
+    if n > _INSERTED:
+        orders = None if moved is None else Memory(op.scratch(2 * n * tasks, DType.uint32).memory)
+        room = (op.scratch(2 * n * tasks, source.dtype), orders)
+    work = sort_rows_by_digits if room else insert_rows
+    op.launch(work, tasks, 1, source, *memory, rows, n, each, *room, descending=descending)
+
+
+@kernel
+def keep_least(
+    src: Pointer[Any],
+    sources: Any,
+    keys: Pointer[Any],
+    places: Pointer[Any],
+    n: Int,
+    k: Int,
+    parts: Int,
+    *,
+    largest: Comptime[bool],
+):
+    """The ``k`` first of a part of a row, in order: their keys, and places, which ``sources`` may have."""
+    row, part = block_idx.x // parts, block_idx.x % parts
+    words = stack_allocation(type_of(digit_bits(src[0], largest)), KEPT)
+    froms = stack_allocation(Int, KEPT)
+    begin, end = row * n + n * part // parts, row * n + n * (part + 1) // parts
+    count, last = Int(0), digit_bits(src[begin], largest)
+    for i in range(begin, end):
+        bits = digit_bits(src[i], largest)
+        if bits < last or count < k:
+            j = least(count, k - 1)
+            while j > 0 and words[j - 1] > bits:
+                words[j], froms[j] = words[j - 1], froms[j - 1]
+                j -= 1
+            words[j], froms[j] = bits, Int(i)
+            count = least(count + 1, k)
+            last = words[count - 1]
+    for j in range(k):
+        to = (row * parts + part) * k + j
+        keys[to] = src[froms[j]]
+        place = froms[j] - row * n if sources is None else sources.start[froms[j]]
+        places[to] = place.cast(places.element_type)
+
+
+def keep_in_turn(
+    op: Operands, source: Operand, n: int, k: int, largest: bool, keys: Operand, places: Operand
+) -> None:
+    """The ``k`` first of each row, in order; arguments are those of ``select_rows``.
+
+    Parts of long rows each keep as many, in the order of the row, of which the first are taken then.
+    """
+    rows = source.size // n
+    parts = max(1, min(_TASKS // rows, n // _PART))
+    if parts == 1:
+        op.launch(keep_least, rows, 1, source, None, keys, places, n, k, 1, largest=largest)
+        return
+    found = op.scratch(rows * parts * k, source.dtype), op.scratch(rows * parts * k, places.dtype)
+    op.launch(keep_least, rows * parts, 1, source, None, *found, n, k, parts, largest=largest)
+    froms = Memory(found[1].memory)
+    op.launch(keep_least, rows, 1, found[0], froms, keys, places, parts * k, k, 1, largest=largest)
