@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+import itertools
+import random
 import sys
 from typing import Any
 
@@ -13,7 +16,7 @@ from weft import BFloat16, Float32, LaunchError, Tensor, kernels
 from weft.gpu.host import DeviceBuffer, DeviceContext
 from weft.interop import as_tensor
 from weft.kernels import attention, histogram, matmul, softmax, sort_by_key, sum, topk, transpose
-from weft.kernels.places import merged
+from weft.kernels.places import is_reached, lie_apart, merged
 from weft.layout import Layout, LayoutTensor
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -120,6 +123,51 @@ def test_results_that_cannot_be_written_are_refused() -> None:
         softmax(shared[1:], out=shared[:-1])
     with pytest.raises(LaunchError, match="out is memory that x has too"):
         transpose(shared, out=shared)
+
+
+def test_results_lie_between_what_is_read() -> None:
+    """As columns of a wider matrix do, or one of the queries, keys and values of one buffer."""
+    wide = np.random.default_rng(0).standard_normal((5, 3, 8)).astype(np.float32)
+    expected = np.exp(wide[:, 0]) / np.exp(wide[:, 0]).sum(-1, keepdims=True)
+    softmax(wide[:, 0], out=wide[:, 2])
+    np.testing.assert_allclose(wide[:, 2], expected, rtol=1e-6)
+    np.testing.assert_allclose(softmax(wide[:, 0], out=wide[:, 1, ::-1]), expected, rtol=1e-6)
+    crossed = np.lib.stride_tricks.as_strided(np.zeros(11, np.float32), (3, 3), (12, 8))
+    np.testing.assert_array_equal(transpose(X[:, :2].T, out=crossed[:2, :2]), X[:, :2])
+    with pytest.raises(LaunchError, match="out is memory that x has too"):
+        softmax(wide[:, :, :4], out=wide[:, :, 3:7])
+
+
+def test_two_results_have_memory_of_their_own() -> None:
+    x, room, f = np.arange(8), np.zeros(20, np.int64), np.zeros((2, 3), np.float32)
+    for out in (
+        (room[:8], room[4:12]),
+        (room[7::-1], room[11:3:-1]),
+        (room[7::-1], room[4:12]),
+        (room[:16:2], room[14::-2]),
+    ):
+        with pytest.raises(LaunchError, match="out is memory that the other result has too"):
+            topk(x, 8, out=out)
+        with pytest.raises(LaunchError, match="out is memory that the other result has too"):
+            sort_by_key(x, x.copy(), out=out)
+    with pytest.raises(LaunchError, match="out is memory that total has too"):
+        kernels.rms_norm(X, residual=X, total=f[::-1], out=f)
+    topk(x, 8, out=(room[:16:2], room[1:16:2]))
+    assert room[:16].tolist() == [n for n in range(7, -1, -1) for _ in range(2)]
+    topk(x, 8, out=(room[14::-2], room[15::-2]))
+    assert room[:16].tolist() == [n for n in range(8) for _ in range(2)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_places_that_meet_are_all_found(seed: int) -> None:
+    some = random.Random(seed)
+    for _ in range(1000):
+        lines = [(some.randint(-12, 12), some.randint(1, 5)) for _ in range(some.randint(0, 4))]
+        steps = [[step * n for n in range(count)] for step, count in lines]
+        places = [builtins.sum(each) for each in itertools.product(*steps)]
+        distance = some.randint(-40, 40)
+        assert lie_apart(lines) == (len({*places}) == len(places)), lines
+        assert is_reached(distance, lines) == (distance in places), (distance, lines)
 
 
 def test_results_without_elements_may_be_given() -> None:

@@ -29,7 +29,7 @@ from weft.dtype import DType, as_dtype
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.read import Unreadable, reader_of
 from weft.kernels.calls.recording import Made, active
-from weft.kernels.places import Shape, lie_apart, row_major
+from weft.kernels.places import Shape, is_reached, lie_apart, row_major
 from weft.lang.above import above
 from weft.lang.generic import written
 from weft.lang.number import type_name
@@ -220,6 +220,15 @@ class Operand:
         far = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True))
         return self.address + (far + 1) * self.dtype.itemsize * (self.size > 0)
 
+    def places(self, *, as_given: bool) -> tuple[int, list[tuple[int, int]]]:
+        """Where the first element lies, and how many bytes apart how many lie along each axis.
+
+        Of the caller's array ``as_given``, else of what kernels read and write.
+        """
+        lies = self if self.turned is None or not as_given else self.turned
+        steps = [stride * self.dtype.itemsize for stride in lies.strides]
+        return lies.address, [*zip(steps, self.shape, strict=True)]
+
     def seen(self, shape: Shape, strides: Shape) -> Operand:
         """The same memory, seen by another shape and other strides."""
         made = object.__new__(Operand)  # a third of what copy.copy() takes
@@ -262,8 +271,8 @@ class Operands:
         self.context: DeviceContext = _context_of(list(self.given.values()))
         self.waits: bool = self.context.info.shares_host and any(map(_is_foreign, self.given.values()))
         """Whether the caller may look at the result as soon as the call returns."""
-        self.turned: list[Operand] = []
-        """Results of which a copy is written, since a stride of what the caller gave is below 0."""
+        self.results: list[Operand] = []
+        """Those that the caller gave."""
 
     def __getitem__(self, name: str) -> Operand:
         return self.given.get(name) or Operand(self.operation, name, None)  # which is refused
@@ -285,7 +294,6 @@ class Operands:
         *,
         name: str = "out",
         same: Sequence[Operand | None] = (),
-        beside: Operand | None = None,
     ) -> Operand:
         """What the operation writes: ``out``, checked, or a new array of the first operand's library.
 
@@ -295,10 +303,9 @@ class Operands:
             out: what the caller gave.
             name: the parameter's name.
             same: operands that may be this very array, as each element is read before it is written.
-            beside: another result.
 
         Raises:
-            LaunchError: ``out`` is read-only, of another shape, type or device, or shares memory with another
+            LaunchError: ``out`` is read-only, of another shape, type or device, or has elements of another
                 operand.
         """
         if out is None:
@@ -312,18 +319,16 @@ class Operands:
             made.refuse(
                 "an array that is read-only", "pass an array that may be written to", "array-readonly"
             )
-        lines = zip(made.strides if made.turned is None else made.turned.strides, shape, strict=True)
-        if made.size and not lie_apart(lines):
+        if made.size and not lie_apart(made.places(as_given=True)[1]):
             made.refuse("an array in which elements lie at the same place", "pass a copy", "array-strides")
-        for other in (*self.given.values(), *([beside] if beside is not None else [])):
-            apart = made.ends <= other.address or other.ends <= made.address
+        for other in (*self.given.values(), *self.results):
             alike = other in same and other.address == made.address and other.strides == made.strides
-            if not apart and not alike and made.size and other.size:
+            if not alike and _meet(made, other, as_given=other in self.results):
                 also = " in another order" if other in same else ""
-                whose = "the other result" if other is beside else other.name
+                whose = "the other result" if other.name == name else other.name
                 made.refuse(f"memory that {whose} has too{also}", "pass another array, or leave it out")
         self.given[name] = made
-        self.turned += [made] if made.turned is not None else []
+        self.results.append(made)
         context = _context_of([*self.given.values()])
         if context is not self.context:  # the result is the first of weft's own memory
             self.context.synchronize()
@@ -371,8 +376,9 @@ class Operands:
             self.context.synchronize()
             if active.recording is not None:
                 active.recording.waits = True
-        for made in self.turned:
-            made.given[...] = cast("Any", made.array).owner
+        for made in self.results:
+            if made.turned is not None:
+                made.given[...] = cast("Any", made.array).owner
         given: Any = result.given
         if _library(given) == "weft" and _library(self.first.given) == "jax":
             dtype: DType = given.dtype
@@ -415,6 +421,15 @@ class Operands:
             message = f"{self.operation}: {name} is {axes!r}, which names an axis twice"
             raise LaunchError.here("argument-type", message, "name each axis once", at=(name, 1))
         return found
+
+
+def _meet(one: Operand, other: Operand, *, as_given: bool) -> bool:
+    """Whether some elements of two arrays have bytes in common."""
+    if not one.size or not other.size:
+        return False
+    (here, mine), (there, others) = one.places(as_given=as_given), other.places(as_given=as_given)
+    within = (1, one.dtype.itemsize), (-1, other.dtype.itemsize)
+    return is_reached(there - here, [*mine, *((-step, extent) for step, extent in others), *within])
 
 
 def maker(first: Operand, shape: Shape, dtype: DType) -> Make:

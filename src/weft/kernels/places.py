@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import gcd
 
 Shape = tuple[int, ...]
+_TRIES = 10_000
 
 
 def row_major(shape: Sequence[int]) -> Shape:
@@ -46,15 +48,55 @@ def merged(shape: Shape, *strides: Shape) -> tuple[Shape, list[Shape]]:
     return tuple(extents), [tuple(own) for own in steps]
 
 
-def lie_apart(lines: Iterable[tuple[int, int]]) -> bool:
-    """Whether no two elements share a place, by strides and extents; of axes within each other's steps no.
+def lie_apart(lines: Sequence[tuple[int, int]]) -> bool:
+    """Whether no two elements share a place, by strides and extents.
 
     >>> lie_apart([(4, 3), (1, 4)]), lie_apart([(2, 3), (1, 4)]), lie_apart([(-2, 3), (1, 2)])
     (True, False, True)
+    >>> lie_apart([(3, 3), (2, 3)]), lie_apart([(3, 3), (2, 4)]), lie_apart([(0, 2)])
+    (True, False, False)
     """
     reach = 0
     for stride, extent in sorted((abs(stride), extent) for stride, extent in lines if extent > 1):
         if stride <= reach:
-            return False
+            break
         reach += stride * (extent - 1)
+    else:
+        return True  # each axis within the steps of the next, as most are
+    # two elements at one place are some steps apart along each axis, the first of these forward
+    for n, (stride, extent) in enumerate(lines):
+        rest = [(step, 2 * count - 1) for step, count in lines[n + 1 :]]
+        behind = sum(step * (count - 1) for step, count in lines[n + 1 :])
+        if extent > 1 and is_reached(behind - stride, [(stride, extent - 1), *rest]):
+            return False
     return True
+
+
+def is_reached(distance: int, lines: Iterable[tuple[int, int]]) -> bool:
+    """Whether a distance is made of steps, each of which is taken less often than it says.
+
+    True too where that is not found out soon.
+
+    >>> is_reached(7, [(5, 2), (2, 2)]), is_reached(8, [(5, 2), (2, 2)]), is_reached(-3, [(5, 2), (-4, 3)])
+    (True, False, True)
+    """
+    most: dict[int, int] = {}
+    for step, count in lines:
+        most[abs(step)] = most.get(abs(step), 0) + count - 1
+        distance -= min(step, 0) * (count - 1)
+    steps = sorted((step for step in most if step), reverse=True)
+    far = [sum(step * most[step] for step in steps[n:]) for n in range(len(steps) + 1)]
+    common = [gcd(*steps[n:]) or 1 for n in range(len(steps) + 1)]
+    left = [_TRIES]
+
+    def reached(n: int, away: int) -> bool:
+        left[0] -= 1
+        if not 0 <= away <= far[n] or away % common[n]:
+            return False
+        if away == 0 or left[0] < 0:
+            return True
+        least = max(0, -((far[n + 1] - away) // steps[n]))
+        greatest = min(most[steps[n]], away // steps[n])
+        return any(reached(n + 1, away - times * steps[n]) for times in range(greatest, least - 1, -1))
+
+    return reached(0, distance)

@@ -95,7 +95,7 @@ def sort_by_key(
     others = op["values"].of("number or bool").shaped(source.shape, "that of keys is")
     along = op.axis(axis)
     target = op.result(source.shape, source.dtype, first, same=[source])
-    moved = op.result(source.shape, others.dtype, second, beside=target)
+    moved = op.result(source.shape, others.dtype, second)
     _sorted(op, source, target, along, descending, others, moved)
     return op.give(target), op.give(moved)
 
@@ -136,7 +136,7 @@ def topk(
     k = as_index("topk", "k", k, 1, 0, n)
     shape = tuple(k if number == along else extent for number, extent in enumerate(source.shape))
     values = op.result(shape, source.dtype, first)
-    places = op.result(shape, DType.int64, second, beside=values)
+    places = op.result(shape, DType.int64, second)
     few = op.threads_are_loops and k <= KEPT and 4 * k <= n
     long = n >= LONG or not (op.threads_are_loops or is_short(source.dtype, n))
     if values.size and (few or (long and k * SHARE <= n)):
