@@ -23,11 +23,12 @@ from weft import (
     autotune,
     config,
     kernel,
+    tile,
 )
 from weft.gpu import barrier, block_dim, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.gpu.mbarrier import SharedMemBarrier
-from weft.layout import Layout
+from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TMATensorTile
 from weft.math import ceildiv
 from weft.memory import AddressSpace, stack_allocation
@@ -301,6 +302,42 @@ def tile_to(x: TMATensorTile[Float32], out: Pointer[Float32], *, SIZE: Comptime[
     arrived.wait(0)
     for i in range(thread_idx.x, 256, SIZE):
         out[i] = tile[i]
+
+
+@tile.tile_kernel(threads=64)
+def row_sums(x: LayoutTensor[Float32], out: LayoutTensor[Float32], *, WIDTH: Comptime[int]):
+    total = tile.zeros((1, 1))
+    for j in range(ceildiv(x.dim(1), WIDTH)):
+        total = total + tile.load(x, (block_idx.x, j), (1, WIDTH)).sum(axis=1)
+    tile.store(out, block_idx.x, total[:, 0] + 100.0 * tile.block_threads())
+
+
+def test_kernels_for_tiles_and_their_threads() -> None:
+    ctx, x, out = DeviceContext(api="cpu"), np.ones((3, 100), np.float32), np.zeros(3, np.float32)
+    widths = autotune({"WIDTH": [32, 128]}, measure=lambda c, launch: 1.0 / c["WIDTH"])(row_sums)
+    assert widths.choice(ctx, x, out, grid_dim=3) == Config(WIDTH=128)
+    given: list[dict[str, Any]] = [{}, {"block_dim": 64}]
+    for block in given:
+        ctx.enqueue_function(widths, x, out, grid_dim=3, **block)
+        ctx.synchronize()
+        assert out.tolist() == [6500.0] * 3
+    with pytest.raises(LaunchError, match="is a tile kernel of 64 threads, not of block_dim=32"):
+        ctx.enqueue_function(widths, x, out, grid_dim=3, block_dim=32)
+
+    def clock(c: Config, launch: Callable[[], object]) -> float:
+        launch()
+        return 1.0 / c["block_dim"]
+
+    threads = autotune({"WIDTH": [32], "block_dim": [32, 128, 48]}, measure=clock)(row_sums)
+    found = threads.tune(ctx, x, out, grid_dim=3)
+    assert found.config == Config(WIDTH=32, block_dim=128)
+    assert [config["block_dim"] for config, reason in found.left_out if "48: a tile kernel" in reason] == [48]
+    ctx.enqueue_function(threads, x, out, grid_dim=3)
+    ctx.synchronize()
+    assert out.tolist() == [12900.0] * 3
+    ctx.enqueue_function(threads, x, out, grid_dim=3, WIDTH=64, block_dim=256)
+    ctx.synchronize()
+    assert out.tolist() == [25700.0] * 3
 
 
 @pytest.mark.parametrize("isolated", [True, False])

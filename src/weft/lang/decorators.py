@@ -131,6 +131,10 @@ class Kernel(Compiled, Generic[P]):
         super().__init__(definition, bound)
         self._variants: dict[object, Kernel[P]] = {}
 
+    def for_blocks(self, threads: int) -> Kernel[P]:
+        """The kernel for launches with blocks of so many threads, by which tile kernels differ."""
+        return self
+
     def at_level(self, opt_level: int | None) -> Kernel[P]:
         """The kernel, optimised as much as a level from 0 to 3 says; None leaves it as it is."""
         if opt_level is None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Never, ParamSpec
+from types import FunctionType
+from typing import Any, Never, ParamSpec, cast
 
+from weft.compiler.source.python import definition_of
 from weft.diagnostics import LaunchError, refuse
 from weft.lang.decorators import Kernel, defined
 
@@ -32,6 +34,19 @@ class TileKernel(Kernel[P]):
     def bind(self, **values: Any) -> Kernel[...]:
         """The kernel with compile-time parameters given."""
         return TileKernel(self.plain.bind(**values), self.threads)
+
+    def for_blocks(self, threads: int) -> TileKernel[P]:
+        """The kernel made for blocks of so many threads.
+
+        Raises:
+            CompileError: no tile kernel has as many.
+        """
+        if threads == self.threads:
+            return self
+        checked(threads)
+        of = self.definition
+        made = definition_of(cast("FunctionType", of.function), fast_math=of.fast_math, threads=threads)
+        return TileKernel(Kernel(made, self.bound), threads)
 
     def launch(self, ctx: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         """What ``ctx.enqueue_function`` does with it."""
@@ -89,14 +104,23 @@ def tile_kernel(*given: Never, threads: int = 128) -> Callable[[Callable[P, None
             "@tile_kernel is written with parentheses",
             hint="write @tile_kernel(threads=128), or @tile_kernel()",
         )
+    checked(threads)
+
+    def made(fn: Callable[P, None]) -> TileKernel[P]:
+        return TileKernel(Kernel(defined(fn, "tile_kernel", threads=threads), {}), threads)
+
+    return made
+
+
+def checked(threads: int) -> None:
+    """Whether a tile kernel may have so many threads.
+
+    Raises:
+        CompileError: it may not.
+    """
     if type(threads) is not int or not LEAST <= threads <= MOST or threads & (threads - 1):
         refuse(
             "tile-kernel",
             f"threads={threads!r}: a tile kernel has blocks of 32, 64, 128, 256, 512 or 1024 threads",
             hint="write @tile_kernel(threads=256), say",
         )
-
-    def made(fn: Callable[P, None]) -> TileKernel[P]:
-        return TileKernel(Kernel(defined(fn, "tile_kernel", threads=threads), {}), threads)
-
-    return made

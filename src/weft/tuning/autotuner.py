@@ -114,7 +114,8 @@ class Autotuner(Kernel[...], Generic[P]):
         named = {n: v for n, v in named.items() if v is not None or n not in _LAUNCH}
         if chosen := (self.rules.names - {*OPTIONS}) & named.keys():
             self._check_chosen(chosen, named)
-            ctx.enqueue_function(self.kernel, *args, **named)
+            kernel = self.kernel.for_blocks(named["block_dim"]) if "block_dim" in named else self.kernel
+            ctx.enqueue_function(kernel, *args, **named)
             return
         call = self._call(ctx, args, named)
         config = self._choose(call)
@@ -144,8 +145,20 @@ class Autotuner(Kernel[...], Generic[P]):
                 f"leave {name}= out of one of them",
                 at=(name, 9),
             )
+        if self.definition.threads and "block_dim" not in self.rules.names:
+            self._check_block(options.setdefault("block_dim", self.definition.threads))
         rest = {n: v for n, v in named.items() if n not in _LAUNCH}
         return Call(ctx, self.kernel, args, rest, options)
+
+    def _check_block(self, block: Any) -> None:
+        """Refuse another size of blocks than that for which the kernel is written."""
+        if block != (threads := self.definition.threads):
+            raise LaunchError.here(
+                "autotune",
+                f"{self.__name__} is a tile kernel of {threads} threads, not of block_dim={block!r}",
+                'leave out block_dim=, or tune it: "block_dim": [64, 128] in the configurations',
+                at=("block_dim", 9),
+            )
 
     def _values(self, call: Call, config: Config | None = None) -> dict[str, Any]:
         """The arguments of a launch by name, those of a configuration where it says."""

@@ -30,7 +30,8 @@ class Call:
 
     def with_values(self, config: Config) -> Kernel[...]:
         """The kernel with the values of a configuration."""
-        return self.kernel.bind(**{name: value for name, value in config.items() if name not in OPTIONS})
+        kernel = self.kernel.for_blocks(config["block_dim"]) if "block_dim" in config else self.kernel
+        return kernel.bind(**{name: value for name, value in config.items() if name not in OPTIONS})
 
     def with_options(self, config: Config) -> dict[str, Any]:
         """The options of a launch by a configuration."""
