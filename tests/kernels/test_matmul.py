@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,28 @@ def test_ways_for_other_gpus(device: DeviceContext, way: Any, monkeypatch: pytes
     a, b = (np.random.default_rng(i).integers(-4, 5, (2, 70, 70)).astype(np.float16) for i in range(2))
     result = matmul(placed(device, a), placed(device, b.transpose(0, 2, 1)), bias=placed(device, a[0, 0]))
     np.testing.assert_array_equal(found(result), a.astype(float) @ b.transpose(0, 2, 1) + a[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "biases"),
+    [
+        ((4, 3), (3,), [(4,), (1,), ()]),
+        ((3,), (3, 5), [(5,), ()]),
+        ((3,), (3,), [()]),
+        ((2, 4, 3), (3,), [(2, 4), (4,), (2, 1)]),
+        ((3,), (2, 6, 3, 5), [(2, 1, 5), (6, 1)]),
+    ],
+)
+def test_the_bias_of_a_vector_is_spread_to_the_result(
+    a: tuple[int, ...], b: tuple[int, ...], biases: list[tuple[int, ...]]
+) -> None:
+    some = np.random.default_rng(len(a))
+    one, other = some.random(a), some.random(b)
+    for shape in biases:
+        bias = np.asarray(some.random(shape))
+        np.testing.assert_allclose(matmul(one, other, bias=bias), one @ other + bias)
+    with pytest.raises(LaunchError, match=f"not broadcast to {re.escape(str((one @ other).shape))}"):
+        matmul(one, other, bias=np.ones((*(one @ other).shape, 2)))
 
 
 @pytest.mark.parametrize("kind", "ef")

@@ -126,6 +126,45 @@ def test_reductions(launch: Launch, shape: tuple[int, int], threads: int, axis: 
     np.testing.assert_array_equal(out, expected)
 
 
+def places_of_numbers(x: LayoutTensor[Float32], out: LayoutTensor[Int32], *, shape: Comptime[Any]):
+    t = tile.load(x, (0, 0), shape)
+    for n, one in enumerate((t.argmax(1), t.argmin(1))):
+        tile.store(out, (0, n), one)
+    greatest, least = t.argmax(), t.reshape((1, -1)).argmin(axis=1)[:, 0]
+    if thread_idx.x == 0:
+        out[0, 2] = greatest
+    tile.store(out[1], 2, least)
+
+
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("shape", [(8, 1), (8, 2), (4, 32), (2, 512)])
+def test_places_of_nan_are_left_out(launch: Launch, shape: tuple[int, int], threads: int) -> None:
+    """Wherever it stands, as ``max`` and ``min`` leave it out; of nan alone the first."""
+    x = np.random.default_rng(shape[1]).permutation(shape[0] * shape[1]).reshape(shape).astype(np.float32)
+    x[:, :: shape[1] // 2 + 1] = np.nan
+    _, out = launch(
+        kernel_of(places_of_numbers, threads), x, np.zeros((shape[0], 3), np.int32), shape=shape, grid_dim=1
+    )
+    low, high = np.where(np.isnan(x), -1, x), np.where(np.isnan(x), 9999, x)
+    np.testing.assert_array_equal(out[:, 0], low.argmax(1))
+    np.testing.assert_array_equal(out[:, 1], high.argmin(1))
+    assert out[:2, 2].tolist() == [low.argmax(), high.argmin()]
+
+
+NUMPYS: Any = np.float32(3.0), np.int64(2)
+
+
+def with_numpys_numbers(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    t = tile.load(x, 0, 64)
+    tile.store(out, 0, tile.where(NUMPYS[0] < t, NUMPYS[0] * t - NUMPYS[1], NUMPYS[1] + t))
+
+
+def test_numbers_of_numpy_stand_on_either_side(launch: Launch) -> None:
+    x = np.arange(64, dtype=np.float32)
+    _, out = launch(kernel_of(with_numpys_numbers, 32), x, np.zeros_like(x), grid_dim=1)
+    np.testing.assert_array_equal(out, np.where(x > 3, 3 * x - 2, x + 2))
+
+
 def totals(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
     t = tile.load(x, (0, 0), (8, 64), other=1)
     total, greatest = t.sum(), t.max()

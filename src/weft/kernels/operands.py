@@ -115,7 +115,7 @@ class Operand:
         read = reader_of(value)
         if read is None:
             hint = "pass a NumPy, PyTorch, CuPy or JAX array, a weft.Tensor or a buffer"
-            if type(value) in (list, tuple, int, float):
+            if type(value) in (list, tuple, int, float) or type(value).__module__ == "numpy":
                 hint = "make an array of it: np.array(...)"
             self.refuse(a_(type(value).__name__), hint, "array-type")
         try:

@@ -54,13 +54,21 @@ def reduced(tile: Tile[Any], function: Callable[[Any, Any], Any], axis: int | No
     return Tile[Any](to, values)
 
 
-def best(tile: Tile[Any], axis: int, better: Callable[[Any, Any], Any]) -> Tile[Int32]:
-    """Where along an axis the value is that is ``better`` than all others; the first of several."""
+def best(tile: Tile[Any], axis: int | None, better: Callable[[Any, Any], Any]) -> Any:
+    """Where along an axis the value is that is ``better`` than all others; the first of several.
+
+    That of a number where there is one, as ``max`` and ``min`` leave nan out.
+    """
+    if axis is None:
+        return best(tile.reshape(-1), 0, better).values
     axis = axis_of(tile, axis)
     places = [Int32(index[axis]) for index in tile.indices()]
 
     def combine(a: Values, b: Values) -> Values:
-        takes = better(b[0], a[0]) | ((b[0] == a[0]) & (b[1] < a[1]))
+        before = b[1] < a[1]
+        takes = better(b[0], a[0]) | ((b[0] == a[0]) & before)
+        if tile.dtype.is_float:
+            takes |= (a[0] != a[0]) & ((b[0] == b[0]) | before)
         return takes.select(b[0], a[0]), takes.select(b[1], a[1])
 
     to, (_, found) = _along(tile.distribution, (tile.values, joined(places)), combine, axis)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, cast
 
@@ -61,8 +62,16 @@ def checked(shape: Any) -> Shape:
     return tuple(found)
 
 
-def reshaped(tile: Tile[Any], shape: Any) -> Tile[Any]:
+def reshaped(tile: Tile[Any], shape: Sequence[Any]) -> Tile[Any]:
     """As ``Tile.reshape`` has it."""
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = tuple(cast("Any", shape[0]))
+    known = [python_number(extent) for extent in shape]
+    if known.count(-1) == 1:
+        others = prod(checked([extent for extent in shape if python_number(extent) != -1]))
+        shape = [
+            max(1, prod(tile.shape) // others) if n == -1 else e for n, e in zip(known, shape, strict=True)
+        ]
     extents = checked(shape)
     if prod(extents) != prod(tile.shape):
         refuse(

@@ -74,6 +74,8 @@ class Tile(Generic[T]):
     def __weft_elements__(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
         return together(function, *operands)
 
+    __array_ufunc__ = None  # NumPy's numbers leave what stands on their right to the tile
+
     def __weft_number_hint__(self) -> str:
         """What to write where a number is needed."""
         if max(self.shape) == 1:
@@ -162,8 +164,11 @@ class Tile(Generic[T]):
             _refuse_shapes(self.shape, to.shape)
         return Tile(to, distributed(self.distribution, self.values, to))
 
-    def reshape(self, *shape: int) -> Tile[T]:
-        """The elements in their order (the last axis fastest) as a tile of other extents; nothing moves."""
+    def reshape(self, *shape: int | tuple[int, ...]) -> Tile[T]:
+        """The elements in their order (the last axis fastest) as a tile of other extents; nothing moves.
+
+        One extent may be -1: what is left for it.
+        """
         from weft.tile.shapes import reshaped
 
         return reshaped(self, shape)
@@ -264,14 +269,26 @@ class Tile(Generic[T]):
             refuse("operand", f"any() and all() ask Bools, not {found}", hint="compare first: (t > 0).any()")
         return self.cast(Int32)
 
-    def argmax(self, axis: int) -> Tile[Int32]:
-        """Where along an axis the greatest is; the first of several."""
+    @overload
+    def argmax(self, axis: None = None) -> Int32: ...
+
+    @overload
+    def argmax(self, axis: int) -> Tile[Int32]: ...
+
+    def argmax(self, axis: int | None = None) -> Any:
+        """Where along an axis, or in all, the greatest is; the first of several. Nan is left out."""
         from weft.tile.reductions import best
 
         return best(self, axis, _of.gt)
 
-    def argmin(self, axis: int) -> Tile[Int32]:
-        """Where along an axis the least is; the first of several."""
+    @overload
+    def argmin(self, axis: None = None) -> Int32: ...
+
+    @overload
+    def argmin(self, axis: int) -> Tile[Int32]: ...
+
+    def argmin(self, axis: int | None = None) -> Any:
+        """Where along an axis, or in all, the least is; the first of several. Nan is left out."""
         from weft.tile.reductions import best
 
         return best(self, axis, _of.lt)
@@ -468,7 +485,7 @@ def _spread(operand: Any, to: Distribution) -> Any:
         return distributed(tile.distribution, tile.values, to)
     if isinstance(operand, Number) and operand.lanes == 1 and to.count > 1:
         return number_class(operand.dtype, to.count)(operand)
-    if is_composite(operand) and not isinstance(operand, Number):
+    if getattr(operand, "ndim", 0) or (is_composite(operand) and not isinstance(operand, Number)):
         message = f"a tile computes with tiles and numbers, not with {kind_of(operand)}"
         hint = (
             "load a tile of it: tile.load(x, i, 128), the i-th of 128; by a tile of indices tile.gather(x, t)"

@@ -198,6 +198,9 @@ def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> Fo
         if ".tile." in getattr(callee, "__module__", ""):
             hint = "leave it out: beyond the edges is other=; else tile.where(mask, t, 0.0) of what is loaded"
         return problem("call", message, hint, *notes)
+    if "Tile." in text and any(f"'{word}'" in text for word in ("keepdims", "keepdim", "keep_dims")):
+        hint = "leave it out: a reduction along an axis keeps it, with extent 1, and t[:, 0] takes it away"
+        return problem("call", message, hint, *notes)
     told = _misfit(name, callee, node)
     return problem("call", *(told or (message, "give it the arguments that it takes")), *notes)
 

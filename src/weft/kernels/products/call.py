@@ -83,7 +83,10 @@ def matmul(
     if right.shape[-2] != k:
         right.refuse(f"of {right.shape[-2]} rows, and a has {k} columns", f"pass one of shape (..., {k}, n)")
     lead = _leading(left, right)
-    target = op.result((*lead, *([m] * rank[0]), *([n] * rank[1])), kind, out)
+    shape = (*lead, *([m] * rank[0]), *([n] * rank[1]))
+    target = op.result(shape, kind, out)
+    if bias is not None:
+        _as_result(op["bias"], shape, rank)
     for axis in (0, 1):
         if not rank[axis]:
             target.shape = (*target.shape[: len(lead) + axis], 1, *target.shape[len(lead) + axis :])
@@ -107,7 +110,7 @@ def matmul(
 
 
 def check_epilogue(operation: str, epilogue: Any) -> None:
-    """Refuse what is no function."""
+    """Refuse what is no function, or none of an element and its place."""
     if epilogue is not None and not callable(epilogue):
         message = f"{operation}: epilogue is {a_(type(epilogue).__name__)}"
         raise LaunchError.here("argument-type", message, "pass a function", at=("epilogue", 2))
@@ -120,6 +123,16 @@ def as_matrix(x: Operand, axis: int) -> None:
     if len(x.shape) == 1:
         x.shape = (1, *x.shape) if axis == 0 else (*x.shape, 1)
         x.strides = (0, *x.strides) if axis == 0 else (*x.strides, 0)
+
+
+def _as_result(bias: Operand, shape: Shape, rank: tuple[bool, bool]) -> None:
+    """Give the bias the axes of one element that the result of a vector has not."""
+    _check_spread(bias, shape, shape[-2:])
+    if not rank[1]:
+        bias.shape, bias.strides = (*bias.shape, 1), (*bias.strides, 0)
+    if not rank[0] and bias.shape:
+        bias.shape = (*bias.shape[:-1], 1, bias.shape[-1])
+        bias.strides = (*bias.strides[:-1], 0, bias.strides[-1])
 
 
 def _leading(left: Operand, right: Operand) -> Shape:
@@ -136,13 +149,17 @@ def _leading(left: Operand, right: Operand) -> Shape:
 def _term(op: Operands, x: Operand, lead: Shape, inner: tuple[int, int], whole: tuple[int, int]) -> Operand:
     """What elements are multiplied by, or what is added to them."""
     x.of("float" if op["a"].dtype.is_float or x.name != "bias" else "number")
-    full = (*lead, *inner)
+    _check_spread(x, (*lead, *inner), inner)
+    return as_side(op, x, lead, whole)
+
+
+def _check_spread(x: Operand, full: Shape, inner: Shape) -> None:
+    """Refuse what is not broadcast to a shape; a message gives ``inner`` as what would be."""
     most = full[len(full) - len(x.shape) :] if len(x.shape) <= len(full) else ()
     if len(x.shape) > len(full) or any(
         own not in (1, extent) for own, extent in zip(x.shape, most, strict=True)
     ):
         x.refuse(f"of shape {x.shape}, which is not broadcast to {full}", f"pass one of shape {inner}, say")
-    return as_side(op, x, lead, whole)
 
 
 def result_type(left: Operand, right: Operand, dtype: DTypeLike | None) -> DType:
