@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
-from weft import BFloat16, DeviceError, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError
+from weft import BFloat16, DeviceError, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError, func
 from weft.gpu.host import DeviceContext
 from weft.kernels import grouped_matmul, matmul
 from weft.kernels.products import fragments, plain, routes
@@ -252,3 +252,57 @@ def test_what_is_refused() -> None:
         with pytest.raises(LaunchError) as refused:
             matmul(*args, **named)
         assert words in str(refused.value)
+
+
+@func
+def rectified(x: Float32) -> Float32:
+    return x if x > 0 else 0.0
+
+
+def doubled(x: Any, by: float = 2.0) -> Any:
+    return by * x
+
+
+def shifted(x: Any, i: Any, j: Any) -> Any:
+    return x + 10 * j
+
+
+def of_two(x: Any, i: Any) -> Any:
+    return x
+
+
+def of_a_batch(x: Any, z: Any, i: Any, j: Any) -> Any:
+    return x
+
+
+def of_any(x: Any, i: int = 0, j: int = 0) -> Any:
+    return x
+
+
+def scaled(x: Any, i: Any, j: Any, by: float = 2.0) -> Any:
+    return by * x
+
+
+def test_an_epilogue_of_the_element_alone() -> None:
+    a = np.array([[1, -2], [3, 4]], np.float32)
+    product = a @ a
+    right: list[tuple[Any, Any]] = [
+        (rectified, np.maximum(product, 0)),
+        (abs, abs(product)),
+        (doubled, 2 * product),
+        (shifted, product + [0, 10]),
+        (scaled, 2 * product),
+    ]
+    for epilogue, expected in right:
+        np.testing.assert_array_equal(matmul(a, a, epilogue=epilogue), expected)
+    np.testing.assert_array_equal(matmul(a[None], a, epilogue=abs), abs(product)[None])
+    for epilogue, message in (
+        (of_two, "takes 2 arguments, 0 by default"),
+        (of_a_batch, "takes 4 arguments, 0 by default"),
+        (of_any, "takes 3 arguments, 2 by default"),
+    ):
+        with pytest.raises(LaunchError, match=message):
+            matmul(a, a, epilogue=epilogue)
+    with pytest.raises(LaunchError, match="takes 4 arguments, 1 by default") as caught:
+        matmul(a[None], a, epilogue=scaled)  # whose last would be the column
+    assert "or lambda x, z, i, j: ... of it" in str(caught.value)

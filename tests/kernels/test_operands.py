@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import random
+import re
 import sys
 from typing import Any
 
@@ -103,6 +104,20 @@ def test_numbers_may_be_numpys_and_wefts(half: Any) -> None:
     assert topk(X, one)[0].tolist() == [[2], [5]]
     ends: Any = np.array([0, 8])
     assert histogram(X, one, ends).tolist() == [6]
+
+
+@pytest.mark.parametrize(
+    ("call", "names", "hint"),
+    [
+        ("attention", {"attn_mask": None}, "there is causal=, with diagonal="),
+        ("matmul", {"transpose_b": True}, "pass a transposed view: x.T"),
+        ("sort", {"stable": True}, "leave it out: equals keep their order"),
+        ("sum", {"dtype": np.float64}, "convert the array first"),
+    ],
+)
+def test_names_that_other_libraries_have_are_told_of(call: str, names: dict[str, Any], hint: str) -> None:
+    with pytest.raises(LaunchError, match=f"help: {re.escape(hint)}"):
+        getattr(kernels, call)(*[Q] * (3 if call == "attention" else 1 + (call == "matmul")), **names)
 
 
 def test_results_that_cannot_be_written_are_refused() -> None:

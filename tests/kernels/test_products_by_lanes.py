@@ -39,7 +39,7 @@ def test_sides(device: DeviceContext, across: str, shape: Shape, splits: int, tu
     target = op.result((m, n), op["a"].dtype, out)
     sides = as_side(op, op["a"], (), (m, k)), turned(as_side(op, op["b"], (), (k, n)))
     into = as_side(op, target, (), (m, n), fill=False)
-    by_lanes(Problem(op, *sides, into, Ends(1.0, [], None, False)), shape, splits, turn=turn)
+    by_lanes(Problem(op, *sides, into, Ends(1.0, [], None)), shape, splits, turn=turn)
     op.give(target)
     np.testing.assert_array_equal(found(out), expected)
 

@@ -61,7 +61,7 @@ def test_parts_are_joined(
         target = op.result((m, n), Operands("sum", x=out).first.dtype, out)
         sides = as_side(op, op["a"], (), (m, k)), turned(as_side(op, op["b"], (), (k, n)))
         into = as_side(op, target, (), (m, n), fill=False)
-        ends = Ends(1.0, [], None, False) if bare else Ends(0.5, [], _shifted, False)
+        ends = Ends(1.0, [], None) if bare else Ends(0.5, [], _shifted)
         by_warpgroups(Problem(op, *sides, into, ends), shape, splits, whole)
         op.give(target)
         expected = a.astype(np.float64) @ b.astype(np.float64)
@@ -86,7 +86,7 @@ def test_few_rows_are_a_tiles_columns(device: DeviceContext, m: int) -> None:
     target = op.result((2, m, n), Operands("sum", x=out).first.dtype, out)
     terms = [("*", as_side(op, op["d"], (2,), (m, n))), ("+", as_side(op, op["c"], (2,), (m, n)))]
     sides = as_side(op, op["a"], (2,), (m, k)), turned(as_side(op, op["b"], (2,), (k, n)))
-    problem = Problem(op, *sides, target, Ends(0.5, terms, None, True))
+    problem = Problem(op, *sides, target, Ends(0.5, terms, None))
     by_warpgroups(problem.turned(), Shape((64, 16), 1, 4, 1, 1, along=2, groups=1))
     op.give(target)
     expected = a.astype(np.float64) @ b.astype(np.float64) / 2 * rows + bias
@@ -103,7 +103,7 @@ def test_which_products_are_turned(m: int, n: int, epilogue: Any, turns: bool) -
         extents=(m, n, 4096, 1),
         groups=None,
         a=SimpleNamespace(dtype=as_dtype("bfloat16")),
-        ends=Ends(1.0, [], epilogue, False),
+        ends=Ends(1.0, [], epilogue),
         op=SimpleNamespace(context=SimpleNamespace(info=info)),
     )
     (shape, _, _), turned = tiles.chosen(cast("Problem", problem), 64, (1, 1))

@@ -153,10 +153,33 @@ _AT_LAUNCH = {
 """What others give a launch by name, without the underscores before it."""
 
 
+_INSTEAD = {
+    **dict.fromkeys(
+        ("attn_mask", "mask"), "there is causal=, with diagonal=; a kernel for tiles may mask as it likes"
+    ),
+    "dropout_p": "multiply the result, or leave it out where it is 0",
+    "enable_gqa": "leave it out: each head of k serves as many of q's as there are for it",
+    "beta": "write bias=c, which is added; c * beta for another factor than 1",
+    "activation": "write epilogue=f, a function of an element",
+    **dict.fromkeys(("transpose_a", "transpose_b", "trans_a", "trans_b"), "pass a transposed view: x.T"),
+    "stable": "leave it out: equals keep their order",
+    "kind": "leave it out: equals keep their order",
+    "sorted": "leave it out: they are sorted",
+    "weights": "put(totals, places, weights, add=True) adds weights up by place",
+    "density": "leave it out, and divide by x.size and the width of a bin",
+    "mode": "bring the indices into range first: indices % n wraps, and a minimum with n - 1 clips",
+}
+"""What others give an operation by name that it has not, and what to write."""
+
+
 def _written(name: str, known: Collection[str], options: Collection[str]) -> str:
     """What to write for a keyword that has no counterpart of the same meaning; empty for all others."""
     if name in ("reverse", "descending") and "less" in known:
         return _LESS
+    if name in _INSTEAD and ("out" in known or "axis" in known):
+        return _INSTEAD[name]
+    if name == "dtype" and "keepdims" in known:
+        return "convert the array first, x.astype(dtype) or x.to(dtype)"
     return _AT_LAUNCH.get(name.lstrip("_"), "") if "grid_dim" in options else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from math import prod
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from weft.kernels.scalars import as_number
 from weft.lang.number import type_name
 
 A = TypeVar("A")
+_BY_NAME = ("KEYWORD_ONLY", "VAR_KEYWORD")
 _BYTES = ("float8_e4m3fn", "float8_e5m2")
 
 
@@ -49,8 +51,8 @@ def matmul(
         scale_a: what rows are multiplied by, broadcast to ``(..., m, 1)``: of 8-bit floats, say.
         scale_b: likewise columns, broadcast to ``(..., 1, n)``.
         alpha: what all is multiplied by.
-        epilogue: a function of an element and its row and column, and of its matrix's number in front of
-            these where there are leading axes, that gives what is written. What it captures becomes
+        epilogue: a function that gives what is written, of an element alone, or also of its row and column,
+            with its matrix's number in front of these where there are leading axes. What it captures becomes
             arguments, as for ``weft.algorithm``. It may be called more than once for an element.
         dtype: of the result; by default that of ``a``, Float32 for 8-bit floats and Int32 for 8-bit integers.
         tf32: whether Float32 may be rounded to 10 bits of precision, as the tensor cores have it.
@@ -74,7 +76,6 @@ def matmul(
     op = Operands("matmul", a=a, b=b, bias=bias, scale_a=scale_a, scale_b=scale_b)
     left, right = (x if x.dtype.is_float else x.of("number") for x in (op["a"], op["b"]))
     alpha = as_number("matmul", "alpha", alpha, 6)
-    check_epilogue("matmul", epilogue)
     kind = result_type(left, right, dtype)
     rank = len(left.shape) > 1, len(right.shape) > 1
     as_matrix(left, 0)
@@ -83,6 +84,7 @@ def matmul(
     if right.shape[-2] != k:
         right.refuse(f"of {right.shape[-2]} rows, and a has {k} columns", f"pass one of shape (..., {k}, n)")
     lead = _leading(left, right)
+    places = places_of("matmul", epilogue, 3 if lead else 2)
     shape = (*lead, *([m] * rank[0]), *([n] * rank[1]))
     target = op.result(shape, kind, out)
     if bias is not None:
@@ -100,7 +102,7 @@ def matmul(
             left.refuse(
                 f"of {type_name(left.dtype)}, and what is scaled is a float", "pass dtype=Float32, say"
             )
-        ends = Ends(alpha, terms, epilogue, bool(lead))
+        ends = Ends(alpha, terms, epilogue, places)
         into = as_side(op, target, lead, (m, n), fill=False)
         sides = as_side(op, left, lead, (m, k)), turned(as_side(op, right, lead, (k, n)))
         routes.multiply(Problem(op, *sides, into, ends), tf32=tf32)
@@ -109,11 +111,31 @@ def matmul(
     return op.give(target)
 
 
-def check_epilogue(operation: str, epilogue: Any) -> None:
-    """Refuse what is no function, or none of an element and its place."""
-    if epilogue is not None and not callable(epilogue):
+def places_of(operation: str, epilogue: Any, most: int = 2) -> int:
+    """How many numbers an epilogue takes that say where an element lies: none, or ``most``.
+
+    Raises:
+        LaunchError: it is no function, or takes others.
+    """
+    if epilogue is None:
+        return most
+    if not callable(epilogue):
         message = f"{operation}: epilogue is {a_(type(epilogue).__name__)}"
         raise LaunchError.here("argument-type", message, "pass a function", at=("epilogue", 2))
+    try:
+        taken = [p for p in signature(epilogue).parameters.values() if p.kind.name not in _BY_NAME]
+    except (TypeError, ValueError):
+        return most  # which says nothing of itself
+    needed = sum(p.default is p.empty for p in taken)
+    if needed == 1 and len(taken) <= most:
+        return 0
+    if most == 2 <= needed <= 3 <= len(taken) or needed == most + 1:
+        return most
+    plural = "s" if len(taken) != 1 else ""
+    message = f"{operation}: epilogue takes {len(taken)} argument{plural}, {len(taken) - needed} by default"
+    all_of = "z, i, j: ... of it, its matrix's number" if most == 3 else "i, j: ... of it"
+    hint = f"write lambda x: ... of an element alone, or lambda x, {all_of}, its row and column"
+    raise LaunchError.here("argument-count", message, hint, at=("epilogue", 2))
 
 
 def as_matrix(x: Operand, axis: int) -> None:

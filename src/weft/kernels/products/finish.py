@@ -18,8 +18,8 @@ class Ways(NamedTuple):
     scaled: bool = False
     """Whether the factor counts."""
     epilogue: bool = False
-    ranked: bool = False
-    """Whether the epilogue takes the matrix's number too."""
+    places: int = 2
+    """How many numbers the epilogue takes that say where an element lies, the last of matrix, row, column."""
     piece: int = 0
     """Columns that the hardware stores at once."""
     paired: bool = False
@@ -62,7 +62,7 @@ def _one(value: Any, at: Any, alpha: Any, terms: Any, epilogue: Any, ways: Any) 
         term = place.start[z * place.steps[0] + row * place.steps[1] + col * place.step].cast(value.dtype)
         value = value * term if way == "*" else value + term
     if ways.epilogue:
-        value = epilogue(value, z, row, col) if ways.ranked else epilogue(value, row, col)
+        value = epilogue(value, *(z, row, col)[3 - ways.places :])
     return value
 
 

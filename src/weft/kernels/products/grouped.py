@@ -10,7 +10,7 @@ from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous
 from weft.kernels.operands import Operands
 from weft.kernels.products import routes
-from weft.kernels.products.call import check_epilogue, result_type
+from weft.kernels.products.call import places_of, result_type
 from weft.kernels.products.groups import listed
 from weft.kernels.products.problem import Ends, Problem, turned
 
@@ -39,7 +39,7 @@ def grouped_matmul(
             by an assertion.
         out: where the result goes, of shape ``(rows, n)``. Rows behind the last group stay as they are; of a
             new result they are zero.
-        epilogue: a function of an element and its row and column, as for ``matmul``.
+        epilogue: a function of an element, or of it and its row and column, as for ``matmul``.
         dtype: of the result, as for ``matmul``.
 
     Raises:
@@ -56,7 +56,7 @@ def grouped_matmul(
     """
     op = Operands("grouped_matmul", a=a, b=b, ends=ends)
     left, right, stops = op["a"], op["b"], op["ends"].of("integer")
-    check_epilogue("grouped_matmul", epilogue)
+    places = places_of("grouped_matmul", epilogue)
     kind = result_type(left, right, dtype)
     if len(left.shape) != 2 or len(right.shape) != 3 or right.shape[1] != left.shape[1]:
         right.refuse(f"of shape {right.shape}, and a of {left.shape}", "pass (rows, k) and (groups, k, n)")
@@ -66,7 +66,7 @@ def grouped_matmul(
     if rows and n:
         x, into = (o.seen((1, rows, o.shape[1]), (0, *o.strides)) for o in (left, target))
         stops = contiguous(op, stops)
-        problem = Problem(op, x, turned(right), into, Ends(1.0, [], epilogue, False), stops, out is None)
+        problem = Problem(op, x, turned(right), into, Ends(1.0, [], epilogue, places), stops, out is None)
         if groups:
             routes.multiply(problem, tf32=False)
         else:

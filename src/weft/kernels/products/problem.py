@@ -26,8 +26,8 @@ class Ends:
     terms: list[tuple[str, Operand]]
     """``*`` or ``+``, and by what."""
     epilogue: Callable[..., Any] | None
-    ranked: bool
-    """Whether the epilogue takes the matrix's number too."""
+    places: int = 2
+    """How many numbers the epilogue takes that say where an element lies, as ``Ways`` has them."""
 
     def given(self, sums: DType) -> tuple[Any, ...]:
         """The arguments of kernels that sum in this type."""
@@ -37,7 +37,7 @@ class Ends:
     def ways(self, dtype: DType) -> Ways:
         """What kernels that write ``dtype`` know of it at compile time."""
         terms = tuple([way for way, _ in self.terms])
-        return Ways(written(dtype), terms, self.alpha != 1, self.epilogue is not None, self.ranked)
+        return Ways(written(dtype), terms, self.alpha != 1, self.epilogue is not None, self.places)
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class Problem:
     def turned(self) -> Problem:
         """The same to the transposed result, for which there is no epilogue."""
         terms = [(way, turned(x)) for way, x in self.ends.terms]
-        ends = Ends(self.ends.alpha, terms, None, self.ends.ranked)
+        ends = Ends(self.ends.alpha, terms, None)
         return Problem(self.op, self.b, self.a, turned(self.out), ends)
 
     def launch(

@@ -187,7 +187,7 @@ def _parts(problem: Problem, splits: int) -> tuple[Operand, Ends, DType]:
     made = problem.op.scratch(splits * z * m * pitch, problem.sums)
     steps = m * pitch, pitch, 1
     out = made.seen((splits * z, m, n), steps)
-    return out, Ends(1.0, [], None, False), problem.sums
+    return out, Ends(1.0, [], None), problem.sums
 
 
 class Side(NamedTuple):
