@@ -55,6 +55,21 @@ def test_few_long_rows_are_cut_in_parts(device: DeviceContext, shape: tuple[int,
         np.testing.assert_array_equal(found(argmin(tensor, axis)), x.argmin(axis))
 
 
+@pytest.mark.parametrize("columns", [2, 15, 31, 33, 64, 100])
+@pytest.mark.parametrize("n", [5, 70_000])
+def test_columns_of_any_number(device: DeviceContext, columns: int, n: int) -> None:
+    """Whose strips overlap on a CPU, in each line of memory."""
+    n //= columns if n > 5 else 1
+    wide = np.random.default_rng(columns).integers(-100, 100, (3, n, columns + 2)).astype(np.int32)
+    x = wide[:, :, 1:-1]
+    for ours, theirs in ((sum, np.sum), (max, np.max), (argmin, np.argmin)):
+        right = theirs(x, axis=1)
+        result = placed(device, np.zeros((3, 2 * columns), right.dtype)[:, ::2])
+        ours(placed(device, x), 1, out=result)
+        np.testing.assert_array_equal(found(result), right)
+        np.testing.assert_array_equal(found(ours(placed(device, x[1]), 0)), right[1])
+
+
 def test_several_axes_also_where_they_are_apart_in_memory(device: DeviceContext) -> None:
     x = np.random.default_rng(2).integers(-100, 100, (3, 5, 4, 6)).astype(np.int32)
     for axes in ((0, 2), (-1, 0), (1, 2, 3), (3, 1)):

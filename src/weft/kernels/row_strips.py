@@ -8,6 +8,7 @@ from weft.gpu import barrier, block_idx, thread_idx
 from weft.kernels.row_kernels import line_of, of_chunks, stretch
 from weft.kernels.row_memory import as_lanes, begin, lane, load, store, type_of
 from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
+from weft.math import ceildiv
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
@@ -40,17 +41,23 @@ def down(
     across: Comptime[int],
     deep: Comptime[int],
     each: Comptime[int],
+    overlap: Comptime[bool],
     way: Comptime[str],
 ):
     """Rows that lie side by side: ``across`` threads have ``width`` of them each, ``deep`` go along them.
 
     Then the threads of a row join what they know, as a tree in shared memory. ``way`` says what becomes of
     that: ``"part"`` of the rows' chunks, ``"result"``, or what ``"rows"`` are made of it. Where ``states``
-    say what is known of the chunks, they join these.
+    say what is known of the chunks, they join these. Where strips ``overlap``, the last of a reduction's line
+    in memory begins earlier, and leaves out those that it has ``met`` in the one before.
     """
     chunk, strip = block_idx.x % chunks, block_idx.x // chunks
     row = (strip * across + thread_idx.x) * width
-    mine, level = least(row, rows - width), thread_idx.y
+    mine, level, met = least(row, rows - width), thread_idx.y, 0
+    if overlap and way != "rows":
+        line, beside = extents[-1], ceildiv(extents[-1], width)
+        met = max(0, strip % beside * width + width - line)
+        row = mine = strip // beside * line + strip % beside * width - met
     lines = line_of(x, x_steps, x_step, more, mine, extents)
     shape, size = {"kind": kind, "width": width}, {"across": across, "deep": deep}
     if states is None:
@@ -72,10 +79,11 @@ def down(
     elif level == 0 and row < rows:
         for i in unroll(range(width)):
             known = lane(operation, own, i)
-            if way == "part":
-                out.bitcast(type_of(known))[chunk * rows + row + i] = known
-            else:
-                store(begin(out, out_steps, row + i, extents), 0, 1, operation.result(known, n, given))
+            if i >= met:
+                if way == "part":
+                    out.bitcast(type_of(known))[chunk * rows + row + i] = known
+                else:
+                    store(begin(out, out_steps, row + i, extents), 0, 1, operation.result(known, n, given))
 
 
 @func

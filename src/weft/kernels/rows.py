@@ -32,8 +32,9 @@ THREADS, WARPS = 512, 128
 """A block's threads at most; those of a block of rows that have less than it."""
 SUMMING, EACH, BESIDE = 512, 4, 8
 """A reduction's threads for one of few long rows at most; vectors on their way together, along and across."""
-LANES, CHUNK, TASKS = 16, 1 << 15, 64
-"""Elements of a CPU's vectors; those of a long row that a task of a CPU has at least; such tasks at most."""
+LANES, COLUMNS, CHUNK, TASKS = 16, 32, 1 << 15, 64
+"""Elements of a CPU's vectors; columns that one of its tasks reduces; elements of a long row that it has at
+least; such tasks at most."""
 
 
 class Rows(NamedTuple):
@@ -70,7 +71,10 @@ def rows_of(op: Operands, axis: int, *operands: Operand | None, vectors: int = 4
         width = min([o.lanes(length, *own) for o, own in zip(there, far[:vectors], strict=False)])
         if op.threads_are_loops:
             width = LANES if not beside or length % LANES == 0 else 1
-    width = min(width, 4) if beside else width  # as threads share what they know
+            if beside and vectors == 1:  # strips of a reduction may overlap
+                width = min(COLUMNS, 1 << length.bit_length() - 1)
+    if beside and not op.threads_are_loops:
+        width = min(width, 4)  # as threads share what they know
     if len(extents) == 2:
         extents, steps = (1, *extents), [(0, *own) for own in steps]
     made = iter([(o.memory, own, step) for o, own, step in zip(there, steps, along, strict=True)])
@@ -176,8 +180,11 @@ def across(op: Operands, rows: Rows, each: int) -> Plan:
     each = max(2, BESIDE * each // EACH)
     block = beside, deep = _depth(op, rows, each)
     strips = -(-rows.number // (beside * rows.width))
+    if op.threads_are_loops:
+        strips = rows.number // rows.extents[-1] * -(-rows.extents[-1] // rows.width)
     chunks = chunks_of(op, strips, rows.n, 8 * deep * each)
     known = {"across": beside, "deep": deep, "each": each, "width": rows.width}
+    known["overlap"] = op.threads_are_loops
     return Plan(row_strips.down, strips * chunks, block, chunks, known)
 
 
