@@ -115,6 +115,23 @@ def test_the_greatest_of_long_rows_are_selected(device: DeviceContext, dtype: st
             np.testing.assert_array_equal(found(values), np.take_along_axis(x, order, axis))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "float16", "bool"])
+@pytest.mark.parametrize("k", [1, 5, 32])
+def test_few_of_each_row_are_kept_in_order(device: DeviceContext, dtype: str, k: int) -> None:
+    """Of rows that go up or down, of equals, of zeros of both signs, and into memory with gaps."""
+    x = np.random.default_rng(k).integers(0, 40, (4, 64)).astype(dtype)
+    x[1], x[2] = np.sort(x[1]), np.sort(x[2])[::-1]
+    if dtype.startswith("float"):
+        x[3, ::3], x[3, 1], x[3, 2::4] = -0.0, np.inf, np.nan
+    for largest in (True, False):
+        order = places(x, 1, largest)[:, :k]
+        kept, where = np.zeros((4, 2 * k), dtype)[:, ::2], np.zeros((k, 4), np.int64).T
+        out = placed(device, kept), placed(device, where)
+        topk(placed(device, x), k, largest=largest, out=out)
+        np.testing.assert_array_equal(found(out[1]), order)
+        np.testing.assert_array_equal(found(out[0]), np.take_along_axis(x, order, 1))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int64", "float16", "int8"])
 def test_what_may_stay_is_written_down_where_there_is_room(device: DeviceContext, dtype: str) -> None:
     """Of rows with long first digits: some warps have room for all that may stay, some for none of it."""
