@@ -288,6 +288,12 @@ def defined(fn: Any, decorator: str, *, fast_math: bool = False, threads: int = 
     return made
 
 
+def of_threads(definition: Definition, threads: int) -> Definition:
+    """The definition of the same kernel for blocks of so many threads."""
+    function = cast("FunctionType", definition.function)
+    return definition_of(function, fast_math=definition.fast_math, threads=threads)
+
+
 def _check_no_method(fn: Definition) -> None:
     """Refuse a kernel that is a method: a launch has no object to call it on."""
     outside, first = fn.qualname.rpartition(".")[0], fn.names()[:1]

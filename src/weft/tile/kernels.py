@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import FunctionType
-from typing import Any, Never, ParamSpec, cast
+from typing import Any, Never, ParamSpec
 
-from weft.compiler.source.python import definition_of
 from weft.diagnostics import LaunchError, refuse
-from weft.lang.decorators import Kernel, defined
+from weft.lang.decorators import Kernel, defined, of_threads
 
 __all__ = ["TileKernel", "tile_kernel"]
 
@@ -44,9 +42,7 @@ class TileKernel(Kernel[P]):
         if threads == self.threads:
             return self
         checked(threads)
-        of = self.definition
-        made = definition_of(cast("FunctionType", of.function), fast_math=of.fast_math, threads=threads)
-        return TileKernel(Kernel(made, self.bound), threads)
+        return TileKernel(Kernel(of_threads(self.definition, threads), self.bound), threads)
 
     def launch(self, ctx: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         """What ``ctx.enqueue_function`` does with it."""
