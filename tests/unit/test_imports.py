@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -154,10 +155,25 @@ def imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]
             yield from imports(node, package)
 
 
-def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+ASKED = (ast.Attribute, ast.Compare, ast.Import, ast.ImportFrom)
+"""The nodes that tests look at, whatever stands around them."""
+
+
+@functools.cache
+def read(path: Path) -> tuple[list[tuple[int, str]], list[ast.AST]]:
+    """The imports of a file, and its nodes of these kinds: parsed once for all tests."""
     module = module_of(path)
-    package = module if path.name == "__init__.py" else module[:-1]
-    return imports(ast.parse(path.read_text(encoding="utf-8"), str(path)), package)
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    found = list(imports(tree, module if path.name == "__init__.py" else module[:-1]))
+    return found, [node for node in ast.walk(tree) if isinstance(node, ASKED)]
+
+
+def imports_of(path: Path) -> list[tuple[int, str]]:
+    return read(path)[0]
+
+
+def nodes_of(path: Path) -> list[ast.AST]:
+    return read(path)[1]
 
 
 MODULES = {".".join(("weft", *module_of(path))) for path in FILES} - {"weft"}
@@ -210,7 +226,7 @@ def test_what_makes_code_of_ir_is_in_the_key_of_the_cache() -> None:
 def test_only_config_reads_the_environment() -> None:
     readers: set[str] = set()
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             match node:
                 case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "environb" | "getenv"):
                     readers.add(name_of(path))
@@ -231,7 +247,7 @@ def test_the_core_asks_for_no_vendor() -> None:
     wrong: list[str] = []
     for path in FILES:
         if room_of(module_of(path)) in CORE:
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in nodes_of(path):
                 if isinstance(node, ast.Attribute) and node.attr in VENDORS:
                     wrong.append(f"{path}:{node.lineno}: asks for {node.attr}")
     assert not wrong, "\n".join(wrong)
@@ -270,8 +286,8 @@ def test_one_room_takes_functions_apart_and_parses() -> None:
     """All behind it has a Definition, which another language's parser can make."""
     readers: set[str] = set()
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Attribute):
+        for node in nodes_of(path):
+            if isinstance(node, ast.Attribute) and node.attr in {"parse", *TAKEN_APART}:
                 asked = ast.unparse(node)
                 own = (path.name, asked) in MADE
                 if (node.attr in TAKEN_APART and not own) or asked == "ast.parse":
@@ -313,17 +329,17 @@ DRIVERS = ("cuda", "cpu")
 
 def all_imports(path: Path) -> Iterator[tuple[int, str]]:
     """The absolute imports of a file, those for type checkers too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def asks_for_apis(tree: ast.AST) -> list[int]:
+def asks_for_apis(nodes: Iterable[ast.AST]) -> list[int]:
     """The lines on which something is compared with the name of an API."""
     lines: list[int] = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Compare):
             ends = [node.left, *node.comparators]
             for end in node.comparators:
@@ -350,7 +366,8 @@ def test_a_driver_is_known_to_itself_alone() -> None:
         for line, name in all_imports(path):
             if name.startswith("weft.runtime.") and name.split(".")[2] in others:
                 wrong.append(f"{path}:{line}: imports {name}")
-        for line in asks_for_apis(ast.parse(path.read_text(encoding="utf-8"))):
+        for line in asks_for_apis(nodes_of(path)):
             wrong.append(f"{path}:{line}: asks for an API by its name")
     assert not wrong, "\n".join(wrong)
-    assert asks_for_apis(ast.parse('x.api in ("cuda", "hip") or "cpu" == x or x == f("cuda")')) == [1, 1]
+    asking = ast.parse('x.api in ("cuda", "hip") or "cpu" == x or x == f("cuda")')
+    assert asks_for_apis(ast.walk(asking)) == [1, 1]
