@@ -102,7 +102,8 @@ class DType:
         """
         import numpy as np
 
-        return np.dtype(self.name if self.in_numpy else f"uint{self.bits}")
+        name = self.name if self.in_numpy else f"uint{self.bits}"
+        return np.dtype(name)
 
     @property
     def is_number(self) -> bool:

@@ -276,7 +276,7 @@ def test_continue_and_break(launch: Launch, ptx: Ptx) -> None:
     out = np.zeros(8, np.int32)
     expected = np.arange(8)
     for _ in range(4):
-        expected = expected + np.roll(expected, -1)
+        expected += np.roll(expected, -1)
     assert launch(continue_in_loop, out, 100, grid_dim=3, block_dim=8)[0].tolist() == expected.tolist()
     ptx(continue_in_loop, out, 100)
 
@@ -449,7 +449,9 @@ def play(x: LayoutTensor[Int32], out: LayoutTensor[Int32], rounds: Int, stop: In
 
 def played(x: npt.NDArray[np.int32], rounds: int, stop: int, skip: int) -> npt.NDArray[np.int32]:
     t = np.arange(x.size)
-    part, total, last = x.copy(), np.zeros_like(x), x.copy()
+    part: npt.NDArray[np.int32] = x.copy()
+    total: npt.NDArray[np.int32] = np.zeros_like(x)
+    last: npt.NDArray[np.int32] = x.copy()
     for i in range(rounds):
         left = np.roll(part, -1)
         if i % skip == 0:
@@ -485,5 +487,5 @@ def test_what_would_be_computed_anew_ever_more_often_is_kept(device: DeviceConte
     device.synchronize()
     power = np.arange(32, dtype=np.uint32)
     for _ in range(60):
-        power = power * power + power
+        power += power * power
     assert np.array_equal(found, given[::-1] + power)

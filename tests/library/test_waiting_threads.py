@@ -163,7 +163,8 @@ def test_lanes_exchange_beside_threads_that_wait(ctx: DeviceContext) -> None:
     _, out, votes = ran(
         ctx, lanes_meet, x, np.zeros(64, np.float32), np.zeros(2, np.uint32), grid_dim=1, block_dim=64
     )
-    mine, lane = x[32:], np.arange(32)
+    mine: npt.NDArray[np.float32] = x[32:]
+    lane = np.arange(32)
     for n in range(3):
         down = np.where(lane + 2 < 32, lane + 2, lane)
         mine = mine[lane ^ 1] + mine[down] * n

@@ -11,6 +11,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from weft import (
@@ -72,7 +73,7 @@ def test_threads_meet_at_barriers_in_helpers_and_loops(ctx: DeviceContext) -> No
     out, count = np.zeros(3, np.float32), np.zeros(1, np.int32)
     ctx.enqueue_function(sums, x, out, count, grid_dim=3, block_dim=BLOCK)
     ctx.synchronize()
-    halves = x.reshape(3, BLOCK)
+    halves: npt.NDArray[np.float32] = x.reshape(3, BLOCK)
     while halves.shape[1] > 1:
         halves = halves[:, : halves.shape[1] // 2] + halves[:, halves.shape[1] // 2 :]
     assert out.tobytes() == halves[:, 0].tobytes()

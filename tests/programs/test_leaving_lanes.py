@@ -33,7 +33,8 @@ def rows(n: Int, x: Pointer[Int], y: Pointer[Int], z: Pointer[Int], out: Pointer
 
 
 def test_a_condition_that_assigns(device: DeviceContext) -> None:
-    grid = np.array([*product((-1, 0, 1, 2, 3, 9, 40, 41), repeat=3)], np.int64)
+    triples = [*product((-1, 0, 1, 2, 3, 9, 40, 41), repeat=3)]
+    grid = np.array(triples, np.int64)
     x, y, z = (np.ascontiguousarray(grid[:, n]) for n in range(3))
     out = np.zeros(len(grid), np.int64)
     device.enqueue_function(rows, len(grid), x, y, z, out, grid_dim=8, block_dim=64)

@@ -175,7 +175,7 @@ def test_newton_fractal(device: DeviceContext) -> None:
     out = np.zeros((h, w), np.int32)
     run(device, newton, out, 40, over=(h, w))
     x, y = np.meshgrid(np.arange(w) + 0.5, np.arange(h) + 0.5)
-    z = (3 * x / w - 1.5 + 1j * (3 * y / h - 1.5)).astype(np.complex64)
+    z: npt.NDArray[np.complex64] = (3 * x / w - 1.5 + 1j * (3 * y / h - 1.5)).astype(np.complex64)
     for _ in range(40):
         f = z**3 - 1
         z = np.where(abs(f) < 1e-4, z, z - f / (3 * z**2))

@@ -390,7 +390,8 @@ def test_recursive_gaussian(device: DeviceContext) -> None:
     image = rng.integers(0, 2**32, (h, w), dtype=np.uint32)
     out = np.zeros_like(image)
     run(device, recursive, image.reshape(-1), out.reshape(-1), w, h, a, grid_dim=1, block_dim=8)
-    before, rows = _unpacked(image[0]), list[Array]()
+    before: Array = _unpacked(image[0])
+    rows = list[Array]()
     for y in range(h):
         here = _unpacked(image[y])
         before = here + (before - here) * a

@@ -120,7 +120,7 @@ def test_mandelbrot(device: DeviceContext) -> None:
     z = np.zeros_like(c)
     n = np.full(c.shape, 20)
     for i in range(20):
-        z = np.where(n == 20, z * z + c, z)
+        z[:] = np.where(n == 20, z * z + c, z)
         n[(np.abs(z) >= 2) & (n == 20)] = i
     assert (image != n).mean() < 0.01
 

@@ -45,7 +45,8 @@ def arrays(
     order = draw(st.permutations(range(len(shape))))
     gaps = draw(st.sampled_from([1, 1, 2]))
     generator = np.random.default_rng(draw(st.integers(0, 1000)))
-    dtype = np.dtype(draw(st.sampled_from(types)))
+    name = draw(st.sampled_from(types))
+    dtype = np.dtype(name)
     wide = [shape[n] for n in order]
     wide[-1] *= gaps
     if dtype.kind == "f":

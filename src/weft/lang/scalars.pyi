@@ -89,6 +89,22 @@ _ForFloat32 = _ForFloat16 | IsBFloat16 | IsFloat32
 class AnyBool(number.Number):
     def __invert__(self) -> Bool: ...
 
+# Of which number an operator's operand is: to ask for a class takes less time than to compare protocols.
+class AnyInt8(number.Number): ...
+class AnyInt16(number.Number): ...
+class AnyInt32(number.Number): ...
+class AnyInt(number.Number): ...
+class AnyUInt8(number.Number): ...
+class AnyUInt16(number.Number): ...
+class AnyUInt32(number.Number): ...
+class AnyUInt(number.Number): ...
+class AnyFloat8_e4m3fn(number.Number): ...
+class AnyFloat8_e5m2(number.Number): ...
+class AnyFloat16(number.Number): ...
+class AnyBFloat16(number.Number): ...
+class AnyFloat32(number.Number): ...
+class AnyFloat64(number.Number): ...
+
 class _Protocols:
     @runtime_checkable
     class Number(number.Number, Protocol):
@@ -123,72 +139,72 @@ class _Protocols:
         def __class__(self) -> type[_Integral | IsBool]: ...
 
     @runtime_checkable
-    class Int8(SignedInteger, Protocol):
+    class Int8(SignedInteger, AnyInt8, Protocol):
         @property
         def __class__(self) -> type[_Integral | _ForInt8]: ...
 
     @runtime_checkable
-    class Int16(SignedInteger, Protocol):
+    class Int16(SignedInteger, AnyInt16, Protocol):
         @property
         def __class__(self) -> type[_Integral | _ForInt16]: ...
 
     @runtime_checkable
-    class Int32(SignedInteger, Protocol):
+    class Int32(SignedInteger, AnyInt32, Protocol):
         @property
         def __class__(self) -> type[_Integral | _ForInt32]: ...
 
     @runtime_checkable
-    class Int(SignedInteger, Protocol):
+    class Int(SignedInteger, AnyInt, Protocol):
         @property
         def __class__(self) -> type[_Integral | _ForInt]: ...
 
     @runtime_checkable
-    class UInt8(UnsignedInteger, Protocol):
+    class UInt8(UnsignedInteger, AnyUInt8, Protocol):
         @property
         def __class__(self) -> type[_Integral | _ForUInt8]: ...
 
     @runtime_checkable
-    class UInt16(UnsignedInteger, Protocol):
+    class UInt16(UnsignedInteger, AnyUInt16, Protocol):
         @property
         def __class__(self) -> type[_Integral | _ForUInt16]: ...
 
     @runtime_checkable
-    class UInt32(UnsignedInteger, Protocol):
+    class UInt32(UnsignedInteger, AnyUInt32, Protocol):
         @property
         def __class__(self) -> type[_Integral | _ForUInt32]: ...
 
     @runtime_checkable
-    class UInt(UnsignedInteger, Protocol):
+    class UInt(UnsignedInteger, AnyUInt, Protocol):
         @property
         def __class__(self) -> type[_Integral | _ForUInt]: ...
 
     @runtime_checkable
-    class Float8_e4m3fn(Number, Protocol):
+    class Float8_e4m3fn(Number, AnyFloat8_e4m3fn, Protocol):
         @property
         def __class__(self) -> type[_Real | _Exact | IsFloat8_e4m3fn]: ...
 
     @runtime_checkable
-    class Float8_e5m2(Number, Protocol):
+    class Float8_e5m2(Number, AnyFloat8_e5m2, Protocol):
         @property
         def __class__(self) -> type[_Real | _Exact | IsFloat8_e5m2]: ...
 
     @runtime_checkable
-    class Float16(Floating, Protocol):
+    class Float16(Floating, AnyFloat16, Protocol):
         @property
         def __class__(self) -> type[_Real | _ForFloat16]: ...
 
     @runtime_checkable
-    class BFloat16(Floating, Protocol):
+    class BFloat16(Floating, AnyBFloat16, Protocol):
         @property
         def __class__(self) -> type[_Real | _ForBFloat16]: ...
 
     @runtime_checkable
-    class Float32(Floating, Protocol):
+    class Float32(Floating, AnyFloat32, Protocol):
         @property
         def __class__(self) -> type[_Real | _ForFloat32]: ...
 
     @runtime_checkable
-    class Float64(Floating, Protocol):
+    class Float64(Floating, AnyFloat64, Protocol):
         @property
         def __class__(self) -> type[_Real | _ForFloat32 | IsFloat64]: ...
 
