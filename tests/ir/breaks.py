@@ -43,7 +43,7 @@ class Place:
 
 
 Break = Callable[[Place], bool]
-"""Breaks a module at a place; False where it has nothing to break in this way."""
+"""Breaks a module at a place; False where it has nothing to break in this way, and has left all as it was."""
 
 MANY = frozenset(
     """llvm.call llvm.call_intrinsic llvm.inline_asm weft.print weft.host_tell weft.assert
@@ -202,8 +202,10 @@ def other_word(p: Place, which: int = 0) -> bool:
 
 
 def drop_region(p: Place) -> bool:
+    if p.op.name not in ("weft.if", "weft.for", "weft.while"):
+        return False
     p.op.regions = p.op.regions[:-1]
-    return p.op.name in ("weft.if", "weft.for", "weft.while")
+    return True
 
 
 def add_region(p: Place) -> bool:
@@ -230,8 +232,10 @@ def add_region_argument(p: Place) -> bool:
 
 def twice(p: Place) -> bool:
     """The same operation in two places."""
+    if not (p.op.results or p.op.spec.terminator):
+        return False
     p.region.ops.insert(p.at, p.op)
-    return bool(p.op.results) or p.op.spec.terminator
+    return True
 
 
 def too_late(p: Place) -> bool:
@@ -376,8 +380,19 @@ LATER: list[tuple[Callable[[Place, int], bool], int]] = [
 BREAKS.extend(_next(how, n) for how, many in LATER for n in range(1, many))
 
 
-def broken(module: Module, at: int, how: Break) -> Module | None:
-    """A copy of the module, broken at its n-th operation."""
-    made = clone_module(module)
-    f, region, n, op = ops_of(made)[at]
-    return made if how(Place(made, f, region, n, op)) else None
+class Copies:
+    """Copies of a module to break: one is taken again until it is broken."""
+
+    def __init__(self, module: Module) -> None:
+        self.module, self.made = module, module
+        self.places: list[tuple[Function, Region, int, Op]] = []
+
+    def broken(self, at: int, how: Break) -> Module | None:
+        """A copy that is broken at its n-th operation."""
+        if not self.places:
+            self.made = clone_module(self.module)
+            self.places = ops_of(self.made)
+        if not how(Place(self.made, *self.places[at])):
+            return None
+        self.places = []
+        return self.made

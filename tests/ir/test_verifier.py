@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.ir.breaks import BREAKS, Break, broken, ops_of
+from tests.ir.breaks import BREAKS, Break, Copies, ops_of
 from tests.ir.sample_modules import MODULES
 
 from weft.compiler.ir.clone import clone_module
@@ -37,10 +37,11 @@ def test_each_break_is_refused(how: Break) -> None:
     tried: Counter[tuple[str | bool, ...]] = Counter()
     missed: list[str] = []
     for name, module in MODULES.items():
+        copies = Copies(module)
         for at, (*_, op) in enumerate(ops_of(module)):
             kind = (op.name, name.endswith("passed"), *op.attrs)
             tried[kind] += kind not in seen
-            if kind in seen or tried[kind] > 3 or (found := broken(module, at, how)) is None:
+            if kind in seen or tried[kind] > 3 or (found := copies.broken(at, how)) is None:
                 continue
             seen.add(kind)
             try:
@@ -57,7 +58,7 @@ def test_each_break_is_refused(how: Break) -> None:
 def test_any_break_anywhere_is_refused(data: st.DataObject) -> None:
     module = MODULES[data.draw(st.sampled_from(sorted(MODULES)))]
     at = data.draw(st.integers(0, len(ops_of(module)) - 1))
-    found = broken(module, at, data.draw(st.sampled_from(BREAKS)))
+    found = Copies(module).broken(at, data.draw(st.sampled_from(BREAKS)))
     if found is not None:
         with pytest.raises(InvalidIR):
             verify_module(found)
