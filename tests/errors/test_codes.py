@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import linecache
 import re
@@ -46,10 +47,9 @@ def says(call: ast.Call) -> bool:
         return func.id in SAYING
     if not isinstance(func, ast.Attribute):
         return False
-    held = ast.unparse(func.value)
     if func.attr in ("at", "here"):
-        return held.endswith("Error")
-    return (func.attr == "add" and held.endswith("problems")) or func.attr in SAYING
+        return ast.unparse(func.value).endswith("Error")
+    return func.attr in SAYING or (func.attr == "add" and ast.unparse(func.value).endswith("problems"))
 
 
 def slugs(node: ast.AST) -> Iterator[str]:
@@ -67,8 +67,8 @@ def codes(tree: ast.AST) -> Iterator[str]:
             for keyword in node.keywords:
                 if keyword.arg == "code":
                     yield from slugs(keyword.value)
-        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "code":
-            if isinstance(node.value, (ast.Constant, ast.IfExp)):
+        elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Constant, ast.IfExp)):
+            if ast.unparse(node.targets[0]) == "code":
                 yield from slugs(node.value)
         elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "KINDS":
             for key in getattr(node.value, "keys", ()):
@@ -80,6 +80,7 @@ def codes(tree: ast.AST) -> Iterator[str]:
                     yield from slugs(default)
 
 
+@functools.cache
 def used() -> set[str]:
     found: set[str] = set()
     for file in PACKAGE.rglob("*.py"):
