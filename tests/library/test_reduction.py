@@ -301,7 +301,8 @@ class Named:
 
 @pytest.mark.parametrize("n", [1, 100, 3000])
 def test_sorting_structs(device: DeviceContext, n: int) -> None:
-    records = np.zeros(n, [("rank", np.int32), ("weight", np.float32), ("name", np.int64)])
+    fields = np.dtype([("rank", "i4"), ("weight", "f4"), ("name", "i8")])
+    records = np.zeros(n, fields)
     records["rank"], records["weight"] = integers(n, 1, 0, 5), integers(n, 2, 0, 9)
     records["name"] = np.arange(n)
     x: Any = device.enqueue_create_buffer(Named, n)
