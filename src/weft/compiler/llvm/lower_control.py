@@ -143,7 +143,8 @@ def _for(lw: Lowering, op: Op) -> None:
     inside, goes_on = _steps(lw, op)
     near = not unit and not (_far_from_the_end(upper) and _far_from_the_end(step))
     counts = near and integer(step) != 0 and lw.target.threads == "loops"  # a GPU takes long to divide
-    first = body if near else head
+    turned = near or thread  # asked behind each round: so LLVM has it in the end, and would turn it itself
+    first = body if turned else head
     last, count, counted = "", lw.new(), lw.new()
     if counts:
         rounds = lw.new_label("rounds")
@@ -155,14 +156,14 @@ def _for(lw: Lowering, op: Op) -> None:
         lw.jump(body)
         lw.start(body)
         lw.put(f"{count} = phi {kind} [ 0, %{before} ], [ {counted}, %{latch} ]")
-    elif near:
+    elif turned:
         lw.put(f"br i1 {inside(lw.ref(lower))}, label %{body}, label %{end}")
         lw.start(body)
     else:
         lw.jump(head)
         lw.start(head)
     lw.put(f"{index} = phi {kind} [ {lw.ref(lower)}, %{before} ], [ {following}, %{latch} ]")
-    if not near:
+    if not turned:
         seen = _opaque(lw, kind, index) if (op, 1) in lw.hidden else index
         lw.put(f"br i1 {inside(seen)}, label %{body}, label %{end}")
         lw.start(body)
@@ -185,10 +186,12 @@ def _for(lw: Lowering, op: Op) -> None:
         lw.put(f"{counted} = add nuw {kind} {count}, 1")
     elif near:
         more = goes_on(index)
-    again = f"i1 {more}, label %{first}, label %{end}" if more else f"label %{first}"
     # one past the last round may leave the type, where nobody looks at it
     inner = unit or counts or lw.target.threads == "loops"
     lw.put(f"{following} = add {'nsw ' if inner else ''}{kind} {index}, {lw.ref(step)}")
+    if thread:
+        more = inside(following)
+    again = f"i1 {more}, label %{first}, label %{end}" if more else f"label %{first}"
     lw.put(f"br {again}{tail}")
     lw.start(end)
 
