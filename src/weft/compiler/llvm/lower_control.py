@@ -116,15 +116,15 @@ def _last_round(lw: Lowering, op: Op) -> str:
     lower, upper, step = (lw.ref(v) for v in op.operands)
     kind, known = op.operands[1].type.llvm, integer(op.operands[2])
 
-    def made(text: str) -> str:
-        name = lw.new()
+    def made(text: str, role: str = "") -> str:
+        name = lw.new() + role
         lw.put(f"{name} = {text}")
         return name
 
     def far(first: str, last: str, size: str) -> str:
         """How often ``size`` goes into the way from ``first`` to before ``last``, all without a sign."""
         way = made(f"sub {kind} {last}, {first}")
-        return made(f"udiv {kind} {made(f'add {kind} {way}, -1')}, {size}")
+        return made(f"udiv {kind} {made(f'add {kind} {way}, -1')}, {size}", ".rounds")
 
     if known is not None:
         return far(lower, upper, step) if known > 0 else far(upper, lower, str(-known))

@@ -181,7 +181,10 @@ def _look_for_addresses(wanted: bool) -> None:
 
 
 _ARRAY = re.compile(r"= alloca [^,]+, i64 ")
-_NARROWS = re.compile(r"= (?:trunc .* to i(?:8|16)|(?:and|shl|[al]shr|[su]div|[su]rem) i\d+ \S+ \d+)\b")
+_NARROWS = re.compile(
+    r"(?<!\.rounds) = (?:trunc .* to i(?:8|16)|(?:and|shl|[al]shr|[su]div|[su]rem) i\d+ \S+ \d+)\b"
+)
+"""What may become a mask of few bits. A number of rounds (``_last_round``) does not: it is compared alone."""
 _DEFINED = re.compile(r"^  (%\S+) = (?:(?:tail |musttail |notail )?(call) .*?(@llvm\.|@|%)|(\w+))")
 _MASK = re.compile(r"^(  %\S+ = and i(\d+) (%\S+), )(\d+)(?=,|$)")
 _CUT = re.compile(r"^(  (%\S+) = (?:trunc|shl)) (?:nuw |nsw )*i(\d+) (%\S+?)(?: to i(\d+)|, (\d+))(?=,|$)")
