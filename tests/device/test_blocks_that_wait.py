@@ -355,6 +355,16 @@ def test_blocks_that_wait_for_ever_are_told_of(tmp_path: Path, blocks: int, chec
     assert re.search(r"program.py:11:15\n.*\n.*while .*\n.*in block \(0, 0, 0\), thread \(2, 0, 0\)", said)
 
 
+@pytest.mark.parametrize("checked", ["'bounds'", "True"])
+def test_who_looks_outside_of_memory_is_told_of(tmp_path: Path, checked: str) -> None:
+    """It sees 0 for ever."""
+    text = PROGRAM.format(thread=2, blocks=4, more=f", checked={checked}").replace(" % grid_dim.x", " + 4")
+    status, _, said = run(tmp_path / "program.py", text)
+    assert status == 1
+    assert TOLD.format("4 threads go") in said
+    assert "error[out-of-bounds]: kernel 'waits' reads element 5 of `flags`, which has 4 elements" in said
+
+
 def test_a_stream_that_waited_for_ever_goes_on(tmp_path: Path) -> None:
     text = PROGRAM.replace("KeyboardInterrupt", "DeviceError").replace(
         "from weft import", "from weft import DeviceError,"

@@ -165,6 +165,38 @@ def test_run_checks_accesses(weft: Run, tmp_path: Path) -> None:
     assert "reads element 3 of `x`, which has 3 elements of 4 bytes" in done.stderr
 
 
+UNENDING = """
+from weft import Int32, Pointer, kernel
+from weft.gpu.host import DeviceContext
+
+@kernel
+def first(x: Pointer[Int32], out: Pointer[Int32]):
+    i = 0
+    while x[i] == 0:
+        i += 1
+    out[0] = Int32(i)
+
+ctx = DeviceContext(api="cpu")
+x, out = ctx.enqueue_create_buffer(Int32, 9), ctx.enqueue_create_buffer(Int32, 1)
+x.enqueue_fill(0)
+ctx.enqueue_function(first, x, out, grid_dim=1, block_dim=1)
+ctx.enqueue_host_call(lambda: print("never"))
+import os, signal, threading
+threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+ctx.synchronize()
+"""
+
+
+def test_who_interrupts_a_checked_program_is_told_what_was_found(weft: Run, tmp_path: Path) -> None:
+    """Here a loop does not end, since what is outside of memory is 0."""
+    (tmp_path / "unending.py").write_text(UNENDING, encoding="utf-8")
+    done = weft("run", "--check", "unending.py")
+    assert done.returncode not in (0, 1)
+    assert done.stdout == ""
+    assert "reads element 9 of `x`, which has 9 elements of 4 bytes" in done.stderr
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
+
+
 SEVERAL = """
 import sys
 import numpy as np

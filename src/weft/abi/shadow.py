@@ -63,10 +63,12 @@ class Entry(ctypes.Structure):
     """What is known of a block: its first tick, its number, and the record of what it released last.
 
     What it did before the tick ``met`` was released with that. Behind these two stand the same of what was
-    released to its own threads alone.
+    released to its own threads alone, and since when its threads were in no order as others began to run.
     """
 
-    _fields_ = [(name, ctypes.c_uint64) for name in ("first", "number", "released", "met", "own", "own_met")]
+    _fields_ = [
+        (name, ctypes.c_uint64) for name in ("first", "number", "released", "met", "own", "own_met", "left")
+    ]
 
 
 class Shadow(ctypes.Structure):
@@ -97,4 +99,5 @@ class Shadow(ctypes.Structure):
         ("cluster", ctypes.c_uint64),  # the first of the cluster
         ("turn", ctypes.c_uint64),  # the first since the cluster has met
         ("seen", ctypes.c_uint64),  # whether one of the cluster has acquired something
+        ("unordered", ctypes.c_uint64),  # the first since the block's last barrier, even if others ran since
     ]

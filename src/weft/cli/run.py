@@ -65,6 +65,9 @@ def run(file: str, args: Sequence[str], check: Check | None = None, *, interpret
     except WeftError:
         tell(reports, check.format, check.output, to)
         raise
+    except KeyboardInterrupt:  # of a loop that never ends, perhaps, since what it reads is outside of memory
+        tell([*reports, *_found_meanwhile()], check.format, check.output, to)
+        raise
     found = tell(reports, check.format, check.output, to)
     if status in (0, None):
         return found
@@ -81,6 +84,12 @@ def _alone() -> TextIO:
     except (AttributeError, OSError, ValueError):  # it is no file
         return given
     return own
+
+
+def _found_meanwhile() -> list[Report]:
+    """What the launches under way have found so far."""
+    native = sys.modules.get("weft.runtime.cpu.native")
+    return [] if native is None else native.found_meanwhile()
 
 
 def _wait_for_work() -> None:

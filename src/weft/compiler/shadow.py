@@ -27,8 +27,9 @@ where the other is of another, are a data race. What is told is one on a GPU too
 - Two writes of the same value.
 - Where a block waits in a loop of its own and others run, all that came before it goes on is in order with
   all that comes then.
-- Where blocks meet within an ``if`` or a loop, others run between what a block does there and
-  around it: what its own threads did before is in order with what they do behind.
+- Where blocks meet within an ``if`` or a loop, others run between what a block does there and around it. Its
+  own threads are in the stretch that they were in (``resume``); where clusters and the grid meet in one
+  kernel, those that read shared memory before are forgotten.
 """
 
 from __future__ import annotations
@@ -79,13 +80,14 @@ _ENTRY, _ACQUIRED, _FENCED, _THREADS = (
 _ROUNDS, _PHASE, _PASSED, _PIECES, _COUNT = (
     getattr(Shadow, name).offset // WORD for name in ("rounds", "phase", "passed", "pieces", "count")
 )
-_BEGAN, _GATHERED, _CLUSTER, _TURN, _SEEN = (
-    getattr(Shadow, name).offset // WORD for name in ("began", "gathered", "cluster", "turn", "seen")
+_BEGAN, _GATHERED, _CLUSTER, _TURN, _SEEN, _UNORDERED = (
+    getattr(Shadow, name).offset // WORD
+    for name in ("began", "gathered", "cluster", "turn", "seen", "unordered")
 )
 _LOW, _HIGH = (getattr(Piece, name).offset // WORD for name in ("low", "high"))
 _PIECE = ctypes.sizeof(Piece)
-_FIRST, _NUMBER, _WIDE, _OWN_ONES = (
-    getattr(Entry, name).offset // WORD for name in ("first", "number", "released", "own")
+_FIRST, _NUMBER, _WIDE, _OWN_ONES, _LEFT = (
+    getattr(Entry, name).offset // WORD for name in ("first", "number", "released", "own", "left")
 )
 _RELEASED, _MET = range(2)
 """From ``_WIDE`` and from ``_OWN_ONES`` on."""
@@ -113,6 +115,9 @@ def enter(shadow: Pointer[UInt64], number: UInt64) -> UInt64:
             shadow[_ROUNDS] = number >> ROUND
             shadow[_LAUNCH] = shadow[_LAST] + _NEXT
         first = shadow[_LAST] + _NEXT
+        if shadow[_ENTRY] != 0:
+            Pointer.from_address(shadow[_ENTRY], UInt64)[_LEFT] = shadow[_UNORDERED]
+        shadow[_UNORDERED] = first
         shadow[_WHOSE] = number + 1
         shadow[_BLOCK] = first
         shadow[_PHASE] = first
@@ -151,6 +156,16 @@ def meet(shadow: Pointer[UInt64], now: UInt64) -> None:
     """A thread has passed a barrier, behind which is this tick."""
     if now > shadow[_LAST]:
         shadow[_LAST] = now
+        shadow[_UNORDERED] = now
+
+
+@func
+def resume(shadow: Pointer[UInt64], before: UInt64) -> None:
+    """A thread goes on where others ran since the stretch from that tick on: it is in that one still."""
+    if before < shadow[_BLOCK] == shadow[_UNORDERED]:
+        logged = logged_by(shadow, before)
+        if logged < shadow[_ROOM]:
+            shadow[_UNORDERED] = entry_at(shadow, logged)[_LEFT]
 
 
 @func
@@ -160,6 +175,7 @@ def phase(shadow: Pointer[UInt64], passed: UInt64) -> None:
         shadow[_PASSED] = passed
         shadow[_LAST] = shadow[_LAST] + _NEXT
         shadow[_PHASE] = shadow[_LAST]
+        shadow[_UNORDERED] = shadow[_LAST]
 
 
 @func
@@ -299,9 +315,9 @@ def entry_at(shadow: Pointer[UInt64], logged: UInt64) -> Pointer[UInt64]:
 
 
 @func
-def is_own(shadow: Pointer[UInt64], other: UInt64) -> Bool:
-    """Whether a record is the block's own, of before others ran and it went on."""
-    if other >= shadow[_BLOCK]:
+def is_own(shadow: Pointer[UInt64], other: UInt64, me: UInt64, whose: UInt64) -> Bool:
+    """Whether a record is the block's own, of before others ran and it went on, and in order with this."""
+    if other >= shadow[_BLOCK] or (other >= shadow[_UNORDERED] and (other ^ me) & whose != 0):
         return Bool(False)
     logged = logged_by(shadow, other)
     own = Pointer.from_address(shadow[_ENTRY], UInt64)[_NUMBER]
@@ -373,7 +389,7 @@ def noted(
             cell[CELL * n + 1] = me
     if found > UNSET and (shadow[_SEEN] != 0 if clusters else handed(shadow, found, me, of=of)):
         return UInt64(0)
-    if found > UNSET and is_own(shadow, found):
+    if found > UNSET and is_own(shadow, found, me, whose):
         return UInt64(0)
     return found
 
@@ -498,6 +514,7 @@ _WORD, _AT = NumberSpec(DType.uint64), NumberSpec(DType.int64)
 
 _EVENTS: dict[str, Func[..., Any]] = {
     "enter": enter,
+    "resume": resume,
     "gather": gather,
     "meet": meet,
     "phase": phase,

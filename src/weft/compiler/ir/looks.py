@@ -61,8 +61,13 @@ def _changes_nothing(op: Op) -> bool:
     if op.name == "func.call":
         return str(op.attrs["callee"]).startswith("weft.")  # which notes what is done to memory
     if op.name == "llvm.load" or op.name.startswith("weft.") or _may_be_look(op):
-        return not op.spec.writes or _may_be_look(op)
+        return not op.spec.writes or _may_be_look(op) or tells(op)
     return op.spec.pure or op.name == "llvm.fence"
+
+
+def tells(op: Op) -> bool:
+    """Whether a check tells of a fault there, behind which the thread goes on."""
+    return op.name == "weft.failed" and "every" in op.attrs
 
 
 def _may_be_look(op: Op) -> bool:

@@ -10,7 +10,7 @@ from weft.abi.cpu_launch import TOLD
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Module, Op, Region, Value
 from weft.compiler.ir.effects import reads_anew
-from weft.compiler.ir.looks import calls_in_loops, is_open, is_vain, looks_of, may_look
+from weft.compiler.ir.looks import calls_in_loops, is_open, is_vain, looks_of, may_look, tells
 from weft.compiler.ir.types import I8, I16, I32, I64, SLOT, PointerType, Type
 from weft.compiler.passes.inline_barriers import inline
 from weft.compiler.passes.waits import place_text
@@ -90,6 +90,8 @@ class _Loop:
                 made.ops.append(op)
                 if op in self.looks:
                     self.look(op.results[0])
+                elif tells(op):  # it looked at what is not there
+                    self.look(self.b.constant(0, I64))
         region.ops[:] = made.ops
 
     def look(self, seen: Value) -> None:

@@ -360,6 +360,7 @@ class Races:
         """Others may have run: if they have, the thread goes on as if its block began."""
         b, before = self.b, self.begins()
         self.enter()
+        self.call("weft.resume", before)
         goes_on = b.compare("eq", self.begins(), before)
         for slot in (self.passed, self.waited):
             if slot is not None:
@@ -408,6 +409,8 @@ class Races:
         if self.clusters:
             turn = self.tick("turn", invariant=False)
             return turn, turn
+        if self.met:
+            return self.tick("unordered", invariant=False), self.tick("launch", invariant=False)
         return (now if self.waited is None else self.tick("phase", invariant=False)), self.begins()
 
     def since(self, cells: Value, *, shared: bool) -> Value:

@@ -237,6 +237,11 @@ def running() -> list[tuple[KernelInfo, int, CodePlace | None]]:
     return [(r.function.kernel, r.function.address, r.place) for r in each]
 
 
+def found_meanwhile() -> list[Report]:
+    """What the checked launches under way have found so far."""
+    return [found for each in tuple(_running.copy().values()) for found in each.counted()]
+
+
 def _on_tell(state: int, number: int, words: Any) -> None:
     running = _running[state]
     kernel, count = running.function.kernel, running.function.counts[number]

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from weft.abi.cpu_limits import MOST_THREADS
 from weft.abi.shadow import FENCES, TICK, WORD, Shadow
 
-_OWN = "block phase passed whose entry acquired fenced gathered cluster turn seen".split()
+_OWN = "block phase passed whose entry acquired fenced gathered cluster turn seen unordered".split()
 
 
 class Turns:
