@@ -19,6 +19,7 @@ from weft import (
     Comptime,
     DeviceError,
     Float32,
+    InlineArray,
     Int,
     Int32,
     Pointer,
@@ -372,6 +373,45 @@ def test_what_a_debugger_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["p"][0:3].tolist() == [3, -4, 5]
     found["p"][1] = 9
     assert p.tolist() == [3, 9, 5]
+
+
+@struct
+class Atom:
+    at: Pair
+    bonds: InlineArray[UInt8, 3]
+
+
+@kernel
+def atoms(p: Pointer[Atom], t: LayoutTensor[Atom]):
+    own = stack_allocation(Atom, 2)
+    own[1] = p[2]
+    own[1].bonds[0] = 7
+    near = own[1].at.x if p[0].at.n > 1 else None
+    if near is not None:
+        breakpoint()
+        t[1].at.x = near
+
+
+def test_a_debugger_reads_and_writes_structs_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def stop() -> None:
+        found = {**sys._getframe(1).f_locals}  # pyright: ignore[reportPrivateUsage]
+        seen.append(found)
+        found["p"][0].at.x = 8.0
+        found["p"][1] = ((4.0, 5), (6, 7, 8))
+
+    monkeypatch.setattr(sys, "breakpointhook", stop)
+    memory = np.zeros(4, np.dtype(Atom))
+    memory["at"]["x"], memory["at"]["n"] = np.arange(4), 2
+    context = DeviceContext(api="interpreter")
+    context.enqueue_function(atoms, memory, memory, grid_dim=1, block_dim=1)
+    [found] = seen
+    assert found["near"] == 2.0
+    assert (found["p"][2].at.n, found["own"][1].bonds.tolist()) == (2, [7, 0, 0])
+    assert repr(found["own"][1]).startswith("Atom(at=(x=np.float32(2.0), n=np.uint8(2)), bonds=array(")
+    assert found["t"]["at"]["x"].tolist() == [8.0, 2.0, 2.0, 3.0]
+    assert (memory["at"]["x"][1], memory["at"]["n"][1], memory["bonds"][1].tolist()) == (2.0, 5, [6, 7, 8])
 
 
 @kernel

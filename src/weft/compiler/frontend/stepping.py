@@ -7,14 +7,19 @@ import math
 import sys
 from collections.abc import Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.compiler.frontend.exact import Exact
 from weft.compiler.frontend.stage import is_staged
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.frontend.variables import Undefined, Var
 from weft.compiler.ir.core import Loc, Region, Value
+from weft.dtype import DType
+from weft.lang.maybe import Maybe
 from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec, leaves_of, spec_of
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _PLAIN = (bool, int, float, str, type(None))
 
@@ -110,11 +115,28 @@ class ExactStepping(Stepping, Exact):  # pyright: ignore[reportIncompatibleVaria
     """Both: of a checked kernel that Python runs."""
 
 
+def _element(dtype: DType) -> Any:
+    """The type of an element by its name; of a struct its fields as NumPy has them, behind its name."""
+    return dtype.name if dtype.is_number else [dtype.name, _fields(dtype.numpy)]
+
+
+def _fields(dtype: np.dtype[Any]) -> Any:
+    """A type of NumPy's as text and lists."""
+    if dtype.subdtype is not None:
+        return [_fields(dtype.base), [*dtype.shape]]
+    if dtype.fields is None:
+        return dtype.str
+    each = {name: [_fields(field[0]), field[1]] for name, field in dtype.fields.items()}
+    return [each, dtype.itemsize]
+
+
 def _form(spec: Spec) -> list[Any]:
     if isinstance(spec, NumberSpec):
         return ["number", spec.dtype.name, spec.lanes]
     if isinstance(spec, PointerSpec):
-        return ["pointer", spec.dtype.name]
+        return ["pointer", _element(spec.dtype)]
+    if isinstance(spec, PartsSpec) and spec.cls is Maybe:
+        return ["maybe", [_form(item) for item in spec.items]]
     if isinstance(spec, PartsSpec):
         name = "" if spec.cls is tuple else spec.cls.__name__
         return ["parts", name, [*spec.names()], [_form(item) for item in spec.items]]
@@ -126,5 +148,6 @@ def _form(spec: Spec) -> list[Any]:
             return ["static", repr(value)]
     view = getattr(spec, "view", tuple)()
     if view:
-        return ["array", *view]
+        dtype, *layout = view
+        return ["array", _element(dtype), *layout]
     return ["opaque", spec.describe(), len(spec.leaves())]

@@ -28,6 +28,9 @@ def shown(form: Any, leaves: Iterator[str]) -> str:
         return f"({', '.join([unsigned(f'{leaf}[{n}]', bits) for n in range(lanes)])},)"
     if kind == "pointer":
         return f"__pointer({next(leaves)}, {rest[0]!r})"
+    if kind == "maybe":
+        there, held = [shown(part, leaves) for part in rest[0]]
+        return f"({held} if {there} else None)"
     if kind == "parts":
         name, names, parts = rest
         each = ", ".join([shown(part, leaves) for part in parts])

@@ -40,6 +40,8 @@ class _Home:
             return self.number(*rest)
         if kind == "pointer":
             return self.pointer(self.element(rest[0]))
+        if kind == "maybe":
+            return self.parts("", ["there", "value"], *rest)
         if kind == "parts":
             return self.parts(*rest)
         if kind == "array":
@@ -54,8 +56,9 @@ class _Home:
         self.stores.append((at, what))
         self.size = at + size
 
-    def element(self, dtype: str) -> str:
+    def element(self, dtype: str | list[Any]) -> str:
         """The type of a number in memory; of what is none, bytes."""
+        dtype = dtype if isinstance(dtype, str) else str(dtype[0])
         name, bits = dtype.rstrip("0123456789"), int("".join(filter(str.isdigit, dtype)) or 8)
         known = name in ("bool", "int", "uint", "float", "bfloat")
         name = "uint" if name == "bfloat" else name  # debuggers know its bits alone
@@ -89,7 +92,7 @@ class _Home:
         self.put(next(self.leaves), 8)
         return self.debug.once(f"!DIDerivedType(tag: DW_TAG_pointer_type, baseType: {to}, size: 64)")
 
-    def tensor(self, dtype: str, shape: list[Any], stride: list[Any], *odd: Any) -> str:
+    def tensor(self, dtype: str | list[Any], shape: list[Any], stride: list[Any], *odd: Any) -> str:
         """A tensor: the address of an array where its rows lie one behind the other, else of its elements."""
         kind = self.element(dtype)
         _, lanes, edges = odd or ((), (), ())

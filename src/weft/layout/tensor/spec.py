@@ -55,12 +55,14 @@ class TensorSpec:
         """
         profile: Any
         profile, shape, stride = self.key
-        if not self.dtype.is_number or self.swizzle is not None:
+        if self.swizzle is not None:
             return None
         modes = [len(flatten(mode)) for mode in ((profile,) if is_static(profile) else profile)]
-        found = self.dtype.name, shape, stride
+        found = self.dtype, shape, stride
         if self.dtype.in_numpy and self.element is None and self.edges is None and {*modes} <= {1}:
             return found
+        if not self.dtype.is_number:
+            return None
         spread = self.spread or ((1, 1),) * len(modes)
         edges = [edge and (*edge, *lanes) for edge, lanes in zip(self.edges or (), spread, strict=False)]
         return *found, modes, self.element and self.element[1:], edges

@@ -99,7 +99,7 @@ def _base(variable: tuple[str, Any]) -> _Base | None:
     name, value = variable
     kind = value.__class__
     if kind is Elements:
-        return name, value.address, getattr(DType, value.dtype), (), ()
+        return (name, value.address, value.dtype, (), ()) if isinstance(value.dtype, DType) else None
     if kind is not np.ndarray or name[:2] == "__" or value.dtype.name not in _KNOWN:
         return None
     start = value.__array_interface__["data"][0]

@@ -14,6 +14,7 @@ import numpy as np
 
 from weft.abi.formats import from_short_bits, pack
 from weft.dtype import DType
+from weft.runtime.interpreter.records import Record, element
 
 _NAMES = {
     "bool": "Bool",
@@ -76,9 +77,9 @@ class Index:
 class Elements:
     """A pointer: ``p[i]`` reads an element, ``p[i:k]`` several."""
 
-    def __init__(self, address: int, dtype: str) -> None:
+    def __init__(self, address: int, dtype: Any) -> None:
         self.address = address
-        self.dtype = dtype
+        self.dtype = element(dtype)
 
     def __getitem__(self, index: int | slice[int, int, int]) -> Any:
         if isinstance(index, slice):
@@ -88,38 +89,44 @@ class Elements:
         return self._array(int(index), int(index) + 1)[0]
 
     def __setitem__(self, index: int, value: Any) -> None:
-        dtype: DType = getattr(DType, self.dtype)
-        ctypes.memmove(self.address + int(index) * dtype.itemsize, pack(dtype, value), dtype.itemsize)
+        dtype, index = self.dtype, int(index)
+        if isinstance(dtype, Record):
+            self._array(index, index + 1)[0] = value
+        else:
+            ctypes.memmove(self.address + index * dtype.itemsize, pack(dtype, value), dtype.itemsize)
 
     def _array(self, start: int, stop: int) -> Any:
-        dtype: DType = getattr(DType, self.dtype)
-        count = max(0, stop - start)
+        dtype, count = self.dtype, max(0, stop - start)
         memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(
             self.address + start * dtype.itemsize
         )
         bits: Any = np.frombuffer(memory, dtype.numpy)
-        return bits if dtype.in_numpy else from_short_bits(dtype, bits)
+        return bits if isinstance(dtype, Record) or dtype.in_numpy else from_short_bits(dtype, bits)
 
     def __repr__(self) -> str:
-        return f"Pointer[{_NAMES.get(self.dtype, self.dtype)}] at {self.address:#x}"
+        return f"Pointer[{_NAMES.get(self.dtype.name, self.dtype.name)}] at {self.address:#x}"
 
 
 class _Memory:
     """What NumPy views as an array."""
 
-    def __init__(self, address: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    def __init__(
+        self, address: int, dtype: DType | Record, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> None:
         self.__array_interface__ = {
             "data": (address, False),
             "shape": shape,
             "strides": tuple([n * dtype.itemsize for n in strides]),
-            "typestr": dtype.numpy.str,
+            "typestr": f"|V{dtype.itemsize}" if isinstance(dtype, Record) else dtype.numpy.str,
             "version": 3,
         }
 
 
-def array(address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+def array(address: int, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """A tensor: NumPy's array over its memory."""
-    return np.asarray(_Memory(address, getattr(DType, dtype), shape, strides))
+    kind = element(dtype)
+    made = np.asarray(_Memory(address, kind, shape, strides))
+    return made.view(kind.numpy) if isinstance(kind, Record) else made
 
 
 Pairs = Iterable[tuple[int, int]]
