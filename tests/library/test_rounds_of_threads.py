@@ -12,7 +12,7 @@ import pytest
 from weft import Float32, Int, Int32, Int64, Pointer, kernel
 from weft.atomic import Atomic
 from weft.compile import compile_info
-from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.gpu import barrier, block, block_dim, block_idx, global_idx, grid_dim, thread_idx, warp
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
 from weft.memory import AddressSpace, stack_allocation
@@ -115,6 +115,49 @@ def test_threads_that_begin_behind_each_other(launch: Launch, n: int, start: int
     out = np.zeros((2, BLOCK, 2), np.int64)
     _, out = launch(strided, a, out, n, np.int32(start), grid_dim=1, block_dim=(BLOCK, 2))
     assert np.array_equal(out, np.stack([expected] * 2))
+
+
+@kernel
+def beside_warps(a: Pointer[Int64], out: Pointer[Int64], n: Int, rounds: Int):
+    t = thread_idx.x
+    seen = Int(0)
+    for k in range(rounds):
+        for i in range(t + k, n, block_dim.x):
+            if a[i] % 5 == 0:
+                continue
+            seen = (seen * 7 + a[i]) % 10007
+        seen = seen % 1009 + warp.shuffle_down(seen, 1)
+    out[t] = seen + block.sum(seen)
+
+
+@pytest.mark.parametrize(("n", "rounds"), [(0, 1), (1, 2), (70, 3), (1000, 2)])
+def test_threads_whose_warps_meet_behind_such_a_loop(launch: Launch, n: int, rounds: int) -> None:
+    a = np.random.default_rng(1).integers(-1000, 1000, max(n, 1))
+    seen = np.zeros(BLOCK, np.int64)
+    for k in range(rounds):
+        for t in range(BLOCK):
+            for i in range(t + k, n, BLOCK):
+                if a[i] % 5 != 0:
+                    seen[t] = (seen[t] * 7 + a[i]) % 10007
+        lanes = seen.reshape(-1, 32)
+        seen = (lanes % 1009 + np.concatenate([lanes[:, 1:], lanes[:, -1:]], 1)).ravel()
+    _, out = launch(beside_warps, a, seen * 0, n, rounds, grid_dim=1, block_dim=BLOCK)
+    assert np.array_equal(out, seen + seen.sum())
+
+
+@kernel
+def total(a: Pointer[Float32], out: Pointer[Float32], n: Int):
+    acc = 0.0
+    for i in range(global_idx.x, n, block_dim.x * grid_dim.x):
+        acc += a[i]
+    acc = block.sum(acc)
+    if thread_idx.x == 0:
+        out[block_idx.x] = acc
+
+
+def test_its_rounds_are_vectors_of_threads_there_too() -> None:
+    text = str(compile_info(total, target="x86-64-v3", emission_kind="llvm-opt"))
+    assert text.count("= load <") >= 4  # elements that lie side by side; else the warp's sum alone has one
 
 
 @kernel

@@ -131,7 +131,7 @@ class BarrierBody:
         """Note what a warp's control flow needs of other runs: each thread has it kept."""
         run = object()
         for node in nodes:
-            if _of_the_block(node):
+            if self.of_the_block(node):
                 run = object()
                 for part in node.parts:
                     self.warps_go_by(part)
@@ -146,6 +146,10 @@ class BarrierBody:
                     if before and v not in each.asked and not self.together.once(v):
                         self.from_before.setdefault(each, []).append(v)
                         self.used_in.setdefault(v, set()).add(each)
+
+    def of_the_block(self, node: Piece) -> bool:
+        """Whether all threads of a block take it together, though lanes of warps meet elsewhere."""
+        return node.op in self.together.strided or _of_the_block(node)
 
     def uniform_uses(self, nodes: list[Piece]) -> list[Value]:
         """The values that control flow outside the segments needs."""
@@ -282,7 +286,7 @@ class BarrierBody:
                 done = n + 3
             if n < done:
                 continue
-            if self.together.warps and self.warp is None and not _of_the_block(node):
+            if self.together.warps and self.warp is None and not self.of_the_block(node):
                 run.append(node)
                 continue
             self.each_warp(run)

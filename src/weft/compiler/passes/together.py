@@ -120,6 +120,8 @@ class Together:
             elif self.warps:
                 if op.regions and self._must_split(op):
                     self._split(op, apart or not any(map(_of_the_block, op.regions)))
+                elif not apart and self._starts(op) is not None and self._chooses(op):
+                    self._split(op)
                 elif not (op.regions or apart):
                     self._level.add(op)
             elif not op.regions:
