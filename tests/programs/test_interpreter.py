@@ -402,7 +402,7 @@ def test_a_debugger_reads_and_writes_structs_in_memory(monkeypatch: pytest.Monke
         found["p"][1] = ((4.0, 5), (6, 7, 8))
 
     monkeypatch.setattr(sys, "breakpointhook", stop)
-    memory = np.zeros(4, np.dtype(Atom))
+    memory: Any = np.zeros(4, np.dtype(Atom))
     memory["at"]["x"], memory["at"]["n"] = np.arange(4), 2
     context = DeviceContext(api="interpreter")
     context.enqueue_function(atoms, memory, memory, grid_dim=1, block_dim=1)
