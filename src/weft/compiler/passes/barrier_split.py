@@ -42,8 +42,8 @@ from weft.compiler.passes.thread_context import (
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.uniformity import JUMPS, OWN, leaves
 from weft.compiler.passes.vectors import made_anew
-from weft.compiler.passes.warp_calls import call_by_warp, is_call, read_in_place
-from weft.compiler.passes.warps import Warp, is_exchange
+from weft.compiler.passes.warp_calls import call_by_warp, handed, is_call, needed, read_in_place
+from weft.compiler.passes.warps import Warp
 from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
@@ -124,7 +124,7 @@ class BarrierBody:
                 for r in op.regions:
                     for a in r.args:
                         self.home[a] = node
-                for v in _needed(op):
+                for v in needed(op):
                     self.used_in.setdefault(self.in_place.get(v, v), set()).add(node)
 
     def warps_go_by(self, nodes: list[Piece]) -> None:
@@ -220,7 +220,7 @@ class BarrierBody:
                 self.cells[v] = self.variable(v.type, v.name)
                 if isinstance(v.type, IntType):  # where no thread is left to say it
                     self.b.set(self.cells[v], self.b.constant(0, v.type))
-        handed = {v for op in self.kernel.body.walk() for v in _handed(op) if not self.together.once(v)}
+        taken = {v for op in self.kernel.body.walk() for v in handed(op) if not self.together.once(v)}
         every = set[Piece]().union(*self.used_in.values())
         kept = {v for user in every for v in kept_before(user.ops)}.union(self.in_place.values())
         made: dict[Piece, list[Value]] = {}
@@ -239,7 +239,7 @@ class BarrierBody:
                     self.arrays[v] = (self.array(kind, home=home), kind, 1)
                 else:
                     self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, owner.attrs)
-            elif v in handed or (users - {home} and not self.together.once(v) and not self.anew(v, users)):
+            elif v in taken or (users - {home} and not self.together.once(v) and not self.anew(v, users)):
                 if self.again(v, False) or self.wide:  # also by what is made of it elsewhere
                     self.arrays[v] = (self.array(v.type, home=home), v.type, 1)
                 else:
@@ -561,18 +561,6 @@ class BarrierBody:
             b.branch(segment.is_alive(), inner)
         else:
             body(segment)
-
-
-def _handed(op: Op) -> tuple[Value, ...]:
-    """What others take of a lane's values from its place in memory."""
-    if is_call(op):
-        return op.operands[1:]
-    return op.operands[:1] if op.name == "gpu.shuffle" and not is_exchange(op) else ()
-
-
-def _needed(op: Op) -> tuple[Value, ...]:
-    """What an operation takes of a lane's values: a mask has the lanes, and a function is a constant."""
-    return op.operands[:1] if is_exchange(op) else op.operands[1:] if is_call(op) else op.operands
 
 
 def _of_the_block(node: Piece) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.passes.warps import is_exchange
 
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
 def is_call(op: Op) -> bool:
     """Whether a warp does it as one."""
     return op.name == "gpu.warp_call"
+
+
+def handed(op: Op) -> tuple[Value, ...]:
+    """What others take of a lane's values from its place in memory."""
+    if is_call(op):
+        return op.operands[1:]
+    return op.operands[:1] if op.name == "gpu.shuffle" and not is_exchange(op) else ()
+
+
+def needed(op: Op) -> tuple[Value, ...]:
+    """What an operation takes of a lane's values: a mask has the lanes, and a function is a constant."""
+    return op.operands[:1] if is_exchange(op) else op.operands[1:] if is_call(op) else op.operands
 
 
 def read_in_place(kernel: Function) -> dict[Value, Value]:
