@@ -8,6 +8,7 @@ import gc
 import math
 import struct
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -133,6 +134,39 @@ def test_keywords_outlive_their_call(fake: Fake) -> None:
     fake.enqueue("k")
     assert fake.launcher.names() is None
     del others
+
+
+@pytest.mark.parametrize("by_another_thread", [False, True])
+def test_sites_that_are_chained_while_they_are_chained(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, by_another_thread: bool
+) -> None:
+    """By the end of an object, or by another thread: none follows itself, where the stub would never end."""
+    kernel, found, threads = object(), list[object](), list[threading.Thread]()
+    for n in range(4):
+        fake.learn(kernel, (f"a{n}",), 1, Asks())
+
+    def address(one: object) -> int:
+        found.append(one)
+        if len(found) == 2:  # one is chained, and the next is about to be
+            if by_another_thread:
+                threads.append(threading.Thread(target=fake.launcher.resume))
+                threads[0].start()
+                threads[0].join(0.05)
+            else:
+                fake.launcher.resume()
+        return id(one)
+
+    monkeypatch.setattr("weft.launch.native.launcher.id", address, raising=False)
+    fake.launcher.resume()
+    for thread in threads:
+        thread.join()
+    table = fake.launcher.table
+    [at] = [ctypes.cast(at, ctypes.c_void_p).value for at in table.buckets if at]
+    seen: list[int | None] = []
+    while at and len(seen) < 5:
+        seen.append(at)
+        at = ctypes.c_void_p.from_address(at).value  # the first word of a site is the next one
+    assert len({*seen}) == len(seen) == 4
 
 
 def test_arguments_are_packed(fake: Fake) -> None:

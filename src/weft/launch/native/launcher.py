@@ -172,7 +172,13 @@ class Launcher:
         """Forgotten ones, whose site a call under way may be looking at."""
         self._used: list[Known] = []
         """Forgotten ones that were launched since the last synchronisation."""
+        self.unlock()
         _launchers.add(self)
+
+    def unlock(self) -> None:
+        """Begin without a thread that changes the sites: a child has none of the others."""
+        self._alone = threading.RLock()
+        self._links = self._stale = False
 
     def make_builtin(self) -> Callable[..., None]:
         """The function to call, whose ``__self__`` is the table; it keeps this object alive."""
@@ -206,12 +212,13 @@ class Launcher:
 
     def learn(self, known: Known) -> None:
         """From now on the stub makes such launches."""
-        if self.table.inside <= 1:  # the call that is learned from, which has done with the sites
-            self._gone.clear()
-        if len(known.launch.arguments) <= MOST_SLOTS * WORD and self._make_room(known):
-            known.make_site()
-            self._sites.append(known)
-            self._link()
+        with self._alone:
+            if self.table.inside <= 1:  # the call that is learned from, which has done with the sites
+                self._gone.clear()
+            if len(known.launch.arguments) <= MOST_SLOTS * WORD and self._make_room(known):
+                known.make_site()
+                self._sites.append(known)
+                self._link()
 
     def _make_room(self, known: Known) -> bool:
         """Whether there is to be one more site, where need be in place of one without launches."""
@@ -238,19 +245,20 @@ class Launcher:
     def _retire(self, which: Callable[[Known], bool], *, counts: bool = True) -> None:
         """Take sites from the list, which calls under way may still look at; whether their launches count."""
         gone = [*filter(which, self._sites)]
-        self._sites = [one for one in self._sites if one not in gone]
         self._gone += gone
+        self._sites[:] = [one for one in self._sites if one not in gone]
         self._used += [one for one in gone if one.site.used and counts]
 
     def take_used(self, stream: int) -> list[KernelInfo]:
         """What was launched on a stream since the last call."""
-        if not self.table.inside:
-            self._gone.clear()
-        used = [*self._used, *(one for one in self._sites if one.site.used)]
-        taken = [one for one in used if one.handles[1] == stream]
-        self._used = [one for one in self._used if one not in taken]
-        for one in taken:
-            one.site.used = 0
+        with self._alone:
+            if not self.table.inside:
+                self._gone.clear()
+            used = [*self._used, *(one for one in self._sites if one.site.used)]
+            taken = [one for one in used if one.handles[1] == stream]
+            self._used = [one for one in self._used if one not in taken]
+            for one in taken:
+                one.site.used = 0
         return [one.launch.function.kernel for one in taken]
 
     def used_streams(self) -> set[int]:
@@ -260,27 +268,47 @@ class Launcher:
     def pause(self) -> None:
         """Until ``resume`` all launches go to Python."""
         self._paused, self.table.paused = True, 1
-        self._link()
+        with self._alone:
+            self._link()
 
     def resume(self) -> None:
         """Undo ``pause``."""
         self._paused, self.table.paused = False, 0
-        self._link()
+        with self._alone:
+            self._link()
 
     def forget(self, stream: int) -> None:
         """From now on all launches on a stream go to Python; those of its own stand for all."""
-        self._retire(lambda known: stream in (self._home, known.handles[1]), counts=False)
-        self._link()
+        with self._alone:
+            self._retire(lambda known: stream in (self._home, known.handles[1]), counts=False)
+            self._link()
 
     def drop(self, of: Callable[[Launch], bool]) -> None:
         """Forget the launches of which ``of`` says so."""
-        self._retire(lambda known: of(known.launch))
-        self._link()
-        if not self.table.inside:
-            self._gone.clear()
+        with self._alone:
+            self._retire(lambda known: of(known.launch))
+            self._link()
+            if not self.table.inside:
+                self._gone.clear()
 
     def _link(self) -> None:
-        """Chain the sites; the stub looks at them while it holds the interpreter's lock, as this does."""
+        """Chain the sites; the stub looks at them while it holds the interpreter's lock, as this does.
+
+        One thread at a time, since two would chain a site to itself, where the stub would look for ever; and
+        once more where what runs in between on this thread, such as the end of an object, changed the sites.
+        """
+        self._stale = True
+        if self._links:
+            return
+        self._links = True
+        try:
+            while self._stale:
+                self._stale = False
+                self._chain()
+        finally:
+            self._links = False
+
+    def _chain(self) -> None:
         self.table.changes += 1
         buckets = self.table.buckets
         buckets[:] = [0] * BUCKETS
@@ -297,6 +325,7 @@ _launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
 def _after_fork() -> None:
     """Have Python see all launches, which says that GPUs do not survive a fork."""
     for launcher in _launchers:
+        launcher.unlock()
         launcher.pause()
 
 
