@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,6 +18,18 @@ from weft.launch.native.code import native_code
 from weft.runtime import drivers
 from weft.runtime.cuda.context import Primary
 from weft.runtime.cuda.driver import CudaDriver
+
+
+@pytest.fixture
+def weft(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command in a folder of the test's own."""
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "WEFT_DEVICE": "cpu"}
+        command = [sys.executable, "-m", "weft", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+
+    return run
 
 
 @pytest.fixture

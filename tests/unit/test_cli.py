@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import subprocess
 import sys
@@ -58,16 +56,10 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def weft(tmp_path: Path) -> Run:
+def weft(weft: Run, tmp_path: Path) -> Run:
     """Runs the command in a folder with the file kernels.py."""
     (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "WEFT_DEVICE": "cpu"}
-        command = [sys.executable, "-m", "weft", *words]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
-
-    return run
+    return weft
 
 
 @pytest.fixture
@@ -144,166 +136,6 @@ def test_run_fails_where_work_failed_that_nobody_waited_for(weft: Run, tmp_path:
     assert (done.returncode, done.stdout) == (1, "queued\n")
     assert done.stderr.startswith("error[device-assert]: assertion failed in kernel 'claims': not positive\n")
     assert done.stderr.count("not positive") == 2  # the message, and the line that it quotes
-
-
-def test_run_checks_accesses(weft: Run, tmp_path: Path) -> None:
-    (tmp_path / "wild.py").write_text(
-        "from weft import Float32, Pointer, kernel\n"
-        "from weft.gpu import global_idx\n"
-        "from weft.gpu.host import DeviceContext\n"
-        "@kernel\n"
-        "def halve(x: Pointer[Float32]):\n"
-        "    x[global_idx.x] /= 2.0\n"
-        "ctx = DeviceContext(api='cpu')\n"
-        "x = ctx.enqueue_create_buffer(Float32, 300)\n"
-        "other = ctx.create_stream()\n"  # which nobody waits for
-        "ctx.enqueue_function(halve, x[:3], grid_dim=1, block_dim=4, stream=other)\n"
-    )
-    assert weft("run", "wild.py").returncode == 0
-    done = weft("run", "--check", "wild.py")
-    assert done.returncode == 1
-    assert "reads element 3 of `x`, which has 3 elements of 4 bytes" in done.stderr
-
-
-UNENDING = """
-from weft import Int32, Pointer, kernel
-from weft.gpu.host import DeviceContext
-
-@kernel
-def first(x: Pointer[Int32], out: Pointer[Int32]):
-    i = 0
-    while x[i] == 0:
-        i += 1
-    out[0] = Int32(i)
-
-ctx = DeviceContext(api="cpu")
-x, out = ctx.enqueue_create_buffer(Int32, 9), ctx.enqueue_create_buffer(Int32, 1)
-x.enqueue_fill(0)
-ctx.enqueue_function(first, x, out, grid_dim=1, block_dim=1)
-ctx.enqueue_host_call(lambda: print("never"))
-import os, signal, threading
-threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-ctx.synchronize()
-"""
-
-
-def test_who_interrupts_a_checked_program_is_told_what_was_found(weft: Run, tmp_path: Path) -> None:
-    """Here a loop does not end, since what is outside of memory is 0."""
-    (tmp_path / "unending.py").write_text(UNENDING, encoding="utf-8")
-    done = weft("run", "--check", "unending.py")
-    assert done.returncode not in (0, 1)
-    assert done.stdout == ""
-    assert "reads element 9 of `x`, which has 9 elements of 4 bytes" in done.stderr
-    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
-
-
-SEVERAL = """
-import sys
-import numpy as np
-from weft import Float32, Pointer, kernel
-from weft.gpu import global_idx
-from weft.gpu.host import DeviceContext
-
-@kernel
-def halve(x: Pointer[Float32]):
-    x[global_idx.x] /= 2.0
-
-@kernel
-def claims(x: Pointer[Float32]):
-    assert x[0] > 4.0, "small"
-
-ctx = DeviceContext(api="cpu")
-x = np.ones(3, np.float32)
-for _ in range(2):
-    ctx.enqueue_function(halve, x, over=5)
-    ctx.synchronize()
-ctx.enqueue_function(claims, x, over=1)
-ctx.synchronize()
-print("end", x[0])
-sys.exit(int(sys.argv[1]))
-"""
-
-
-def test_checks_do_not_stop_the_program_and_are_told_at_its_end(weft: Run, tmp_path: Path) -> None:
-    (tmp_path / "several.py").write_text(SEVERAL)
-    for given, status in ((0, 1), (7, 7)):
-        done = weft("run", "--check", "several.py", str(given))
-        assert (done.returncode, done.stdout) == (status, "end 0.25\n")
-        assert re.findall(r"^error\[(.*?)\]", done.stderr, re.MULTILINE) == ["out-of-bounds", "device-assert"]
-        assert "thread (3, 0, 0), and 3 more times" in done.stderr
-    done = weft("run", "several.py", "0")
-    assert (done.returncode, done.stdout) == (1, "")
-
-
-def test_reports_stand_alone_on_standard_output(weft: Run, tmp_path: Path) -> None:
-    loud = "import os, subprocess, weft.gpu.host\nos.write(1, b'raw ')\nsubprocess.run(['echo', 'child'])\n"
-    (tmp_path / "loud.py").write_text(loud + "weft.gpu.host.DeviceContext(api='cpu').close()\nprint('own')\n")
-    done = weft("run", "--check", "--format", "json", "loud.py")
-    assert (done.returncode, json.loads(done.stdout)["reports"]) == (0, [])
-    assert sorted(done.stderr.split()) == ["child", "own", "raw"]
-    done = weft("run", "--check", "--format", "json", "-o", "found.json", "loud.py")
-    assert sorted(done.stdout.split()) == ["child", "own", "raw"]
-
-
-def test_reports_for_programs(weft: Run, tmp_path: Path) -> None:
-    (tmp_path / "several.py").write_text(SEVERAL)
-    done = weft("run", "--format", "json", "--check", "several.py", "0")
-    said = json.loads(done.stdout)
-    assert (done.returncode, done.stderr, said["version"]) == (1, "end 0.25\n", 1)
-    wild, claim = said["reports"]
-    assert {name: wild[name] for name in ("code", "line", "column", "end_line", "end_column")} == {
-        "code": "out-of-bounds",
-        "line": 10,
-        "column": 5,
-        "end_line": 10,
-        "end_column": 20,
-    }
-    assert (wild["kernel"], wild["buffer"], wild["access"], wild["index"], wild["size"], wild["count"]) == (
-        "halve",
-        "x",
-        "reads",
-        3,
-        4,
-        4,
-    )
-    assert (wild["block"], wild["thread"]) == ([0, 0, 0], [3, 0, 0])
-    assert (claim["code"], claim["line"]) == ("device-assert", 14)
-    done = weft("run", "--check=bounds", "--format=sarif", "-o", "found.sarif", "several.py", "0")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "end 0.25\n", "")
-    log = json.loads((tmp_path / "found.sarif").read_text())
-    (run,) = log["runs"]
-    assert (log["version"], [rule["id"] for rule in run["tool"]["driver"]["rules"]]) == (
-        "2.1.0",
-        ["out-of-bounds", "device-assert"],
-    )
-    first = run["results"][0]
-    assert (first["ruleId"], first["ruleIndex"], first["level"], first["occurrenceCount"]) == (
-        "out-of-bounds",
-        0,
-        "error",
-        4,
-    )
-    (place,) = first["locations"]
-    assert place["physicalLocation"] == {
-        "artifactLocation": {"uri": "several.py"},
-        "region": {"startLine": 10, "startColumn": 5, "endLine": 10, "endColumn": 20},
-    }
-
-
-def test_nothing_found_is_status_0_and_an_empty_report(weft: Run, tmp_path: Path) -> None:
-    (tmp_path / "right.py").write_text(SEVERAL.replace("over=5", "over=3").replace("4.0", "0.1"))
-    done = weft("run", "--check", "right.py", "0")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "end 0.25\n", "")
-    done = weft("run", "--check", "--format", "json", "-o", "out.json", "right.py", "0")
-    assert json.loads((tmp_path / "out.json").read_text()) == {"version": 1, "reports": []}
-    assert done.returncode == 0
-
-
-def test_unknown_checks(weft: Run, tmp_path: Path) -> None:
-    (tmp_path / "right.py").write_text("print('ran')")
-    done = weft("run", "--check=bonds", "right.py")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("error[setting]: --check: 'bonds' is none of bounds, ")
 
 
 def test_run_without_file(weft: Run) -> None:
