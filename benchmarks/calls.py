@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from benchmarks.measure import in_turns, module, table
+from benchmarks.measure import in_turns, table, torch_on_gpu
 
 Case = Callable[[], Any]
 _CALLS = 50
@@ -23,9 +23,8 @@ _CALLS = 50
 
 def run(options: argparse.Namespace) -> None:
     print("## Calls of ready kernels\n")
-    torch = module("torch")
-    if torch is None or not torch.cuda.is_available():
-        print("needs torch and a GPU that it knows\n")
+    torch = torch_on_gpu()
+    if torch is None:
         return
     rounds = options.rounds or 25
     chosen = [name for name in options.kernels.split(",") if name]

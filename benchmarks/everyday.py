@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.measure import module, table
+from benchmarks.measure import table, torch_on_gpu
 from benchmarks.replays import replayed
 
 Case = tuple[str, Callable[[], Any], Callable[[], Any]]
@@ -19,9 +19,8 @@ NEAR = 0.95
 
 def run(options: argparse.Namespace) -> None:
     print("## Ready kernels at everyday shapes\n")
-    torch = module("torch")
-    if torch is None or not torch.cuda.is_available():
-        print("needs torch and a GPU that it knows\n")
+    torch = torch_on_gpu()
+    if torch is None:
         return
     print(f"{torch.cuda.get_device_name()}, medians in µs of replays in turns; speed beside PyTorch's\n")
     rows, logs = list[list[str]](), list[float]()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import Any
 
-from benchmarks.measure import in_turns, module, table
+from benchmarks.measure import in_turns, module, table, torch_on_gpu
 
 Case = Callable[[], Any]
 
@@ -68,9 +68,8 @@ def line(title: str, unit: str, target: float, of: str = "") -> Callable[[Callab
 
 def run(options: argparse.Namespace) -> None:
     print("## Ready kernels\n")
-    torch = module("torch")
-    if torch is None or not torch.cuda.is_available():
-        print("needs torch and a GPU that it knows\n")
+    torch = torch_on_gpu()
+    if torch is None:
         return
     peers = Peers(torch, module("cupy"), module("benchmarks.peers.library_triton"))
     print(f"{torch.cuda.get_device_name()}, medians of calls in turns\n")

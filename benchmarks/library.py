@@ -15,7 +15,7 @@ from examples.histogram import histogram
 from examples.softmax import softmax
 from examples.transpose import transpose
 
-from benchmarks.measure import in_turns, module, table
+from benchmarks.measure import in_turns, module, table, torch_on_gpu
 from weft.gpu.host import DeviceContext
 
 Case = Callable[[], Any]
@@ -23,9 +23,8 @@ Case = Callable[[], Any]
 
 def run(options: argparse.Namespace) -> None:
     print("## The GPU library\n")
-    torch = module("torch")
-    if torch is None or not torch.cuda.is_available():
-        print("needs torch and a GPU that it knows\n")
+    torch = torch_on_gpu()
+    if torch is None:
         return
     bench = Library(DeviceContext(api="cuda"), torch, options.rounds or 15)
     print(f"{bench.ctx.name}\n")

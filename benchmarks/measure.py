@@ -46,6 +46,15 @@ def module(name: str) -> Any:
         return None
 
 
+def torch_on_gpu() -> Any:
+    """PyTorch, where it knows a GPU; else None, and it is said."""
+    torch = module("torch")
+    if torch is None or not torch.cuda.is_available():
+        print("needs torch and a GPU that it knows\n")
+        return None
+    return torch
+
+
 REST = 0.03
 """Seconds between cases on a CPU: OpenMP's threads look for work for some 10 ms after their loops."""
 

@@ -8,15 +8,14 @@ import statistics
 from typing import Any
 
 from benchmarks.kernels_table import ODD
-from benchmarks.measure import module, table
+from benchmarks.measure import table, torch_on_gpu
 from benchmarks.replays import replayed
 
 
 def run(options: argparse.Namespace) -> None:
     print("## Products of odd shapes\n")
-    torch = module("torch")
-    if torch is None or not torch.cuda.is_available():
-        print("needs torch and a GPU that it knows\n")
+    torch = torch_on_gpu()
+    if torch is None:
         return
     print(f"{torch.cuda.get_device_name()}, bfloat16, medians in µs of replays in turns\n")
     rows, logs = list[list[str]](), list[float]()

@@ -11,7 +11,7 @@ from examples.hopper_matmul import prepared
 from examples.matmul_mma import matmul
 
 from benchmarks.kernels.products import launch_by_warpgroups
-from benchmarks.measure import in_turns, module, table
+from benchmarks.measure import in_turns, table, torch_on_gpu
 from weft.gpu.host import DeviceContext
 
 SIZE = 8192
@@ -19,9 +19,8 @@ SIZE = 8192
 
 def run(options: argparse.Namespace) -> None:
     print("## Products of matrices by tensor cores\n")
-    torch = module("torch")
-    if torch is None or not torch.cuda.is_available():
-        print("needs torch and a GPU that it knows\n")
+    torch = torch_on_gpu()
+    if torch is None:
         return
     size = options.size or SIZE
     ctx = DeviceContext(api="cuda")

@@ -9,7 +9,7 @@ from typing import Any
 from examples import tiles
 
 from benchmarks.kernels_table import Line, Peers, Work, measured
-from benchmarks.measure import module, table
+from benchmarks.measure import module, table, torch_on_gpu
 from weft import tile
 from weft.gpu.host import DeviceContext
 
@@ -19,9 +19,8 @@ SHARE = 0.9
 
 def run(options: argparse.Namespace) -> None:
     print("## Kernels written for a tile\n")
-    torch = module("torch")
-    if torch is None or not torch.cuda.is_available():
-        print("needs torch and a GPU that it knows\n")
+    torch = torch_on_gpu()
+    if torch is None:
         return
     peers = Peers(torch, module("cupy"), module("benchmarks.peers.library_triton"))
     print(f"{torch.cuda.get_device_name()}, medians of calls in turns\n")
