@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from weft.algorithm.elements import Memory
 from weft.algorithm.onesweep import digit_bits
 from weft.dtype import DType
 from weft.gpu import block_idx, launch_bounds, thread_idx, warp
@@ -162,29 +161,19 @@ def _precedes(one: list[Any], other: list[Any]) -> Any:
     return (one[0] < other[0]) | ((one[0] == other[0]) & (one[1] < other[1]))
 
 
-def sort_short_rows(
-    op: Operands,
-    source: Operand,
-    n: int,
-    descending: bool,
-    target: Operand | None,
-    others: Operand | None,
-    moved: Operand | None,
-) -> None:
-    """Sort rows of ``n`` elements, which lie side by side in all operands; each may be what is read.
+def sort_short_rows(op: Operands, source: Operand, n: int, descending: bool, memory: Sequence[Any]) -> None:
+    """Sort rows of ``n`` elements, which lie side by side wherever they are.
 
     Args:
         op: the operation.
         source: the keys.
         n: elements of a row.
         descending: whether the greatest comes first; nan comes last anyway.
-        target: where the keys go, if anywhere.
-        others: what goes with them; None where that is each element's place in its row.
-        moved: where that goes, if anywhere.
+        memory: ``Memory`` where the keys go, of what goes with them, and where that goes; None for what is
+            not asked for, in the second place for each element's place in its row. Each may be what is read.
     """
     rows, whole = source.size // n, 1 << max(1, (n - 1).bit_length())
     each = max(min(_OWN, whole), whole // warp.WARP_SIZE)
     lanes = whole // each
-    memory = [None if o is None else Memory(o.memory) for o in (target, others, moved)]
     known = {"descending": descending, "threads": _THREADS, "lanes": lanes, "each": each}
     op.launch(sort_in_lanes, -(-rows * lanes // _THREADS), _THREADS, source, *memory, rows, n, **known)

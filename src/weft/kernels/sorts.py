@@ -1,11 +1,12 @@
 """Sorting along an axis: by the digits of keys (``weft.algorithm.onesweep``), short rows of GPUs by lanes of
-warps (``weft.kernels.short_sorts``).
+warps (``weft.kernels.short_sorts``), most rows of CPUs by a thread each (``weft.kernels.sorts_in_turn``).
 """
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from weft.algorithm.elements import Memory
 from weft.algorithm.onesweep import sort_rows
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
@@ -193,7 +194,8 @@ def _sorted(
     if moved is not None and not _is_side_by_side(moved, along):
         made = _room(op, moved, along)
     if short:
-        (sort_in_turn if loops else sort_short_rows)(op, begun, n, descending, ended, taken, made)
+        memory = [None if o is None else Memory(o.memory) for o in (ended, taken, made)]
+        (sort_in_turn if loops else sort_short_rows)(op, begun, n, descending, memory)
     else:
         spare = op.scratch(size if dtype.itemsize > 1 else 1, dtype)
         values = None if moved is None else (taken, made, op.scratch(size, moved.dtype))

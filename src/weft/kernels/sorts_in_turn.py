@@ -6,6 +6,7 @@ differ), and of a row that keeps few the least so far are known, in order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from weft.algorithm.elements import Memory
@@ -134,22 +135,13 @@ def _spread(
             tos[to] = froms[i]
 
 
-def sort_in_turn(
-    op: Operands,
-    source: Operand,
-    n: int,
-    descending: bool,
-    target: Operand | None,
-    others: Operand | None,
-    moved: Operand | None,
-) -> None:
+def sort_in_turn(op: Operands, source: Operand, n: int, descending: bool, memory: Sequence[Any]) -> None:
     """Sort rows of ``n`` elements; arguments are those of ``sort_short_rows``."""
     rows = source.size // n
     each = -(-rows // _TASKS)
     tasks, room = -(-rows // each), ()
-    memory = [None if o is None else Memory(o.memory) for o in (target, others, moved)]
     if n > _INSERTED:
-        orders = None if moved is None else Memory(op.scratch(2 * n * tasks, DType.uint32).memory)
+        orders = None if memory[2] is None else Memory(op.scratch(2 * n * tasks, DType.uint32).memory)
         room = (op.scratch(2 * n * tasks, source.dtype), orders)
     work = sort_rows_by_digits if room else insert_rows
     op.launch(work, tasks, 1, source, *memory, rows, n, each, *room, descending=descending)
