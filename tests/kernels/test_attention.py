@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from weft import BFloat16, DeviceError, Int, LaunchError
 from weft.compile import compile_info
 from weft.gpu.host import DeviceContext
 from weft.kernels import attention, decode_attention
-from weft.kernels.flash import decoding, hopper, plan
+from weft.kernels.calls.planned import plans_by_key
+from weft.kernels.flash import decoding, hopper, plan, warps
 from weft.layout import Layout
 from weft.layout.tma_async import TensorMapSwizzle
 
@@ -186,31 +188,52 @@ def test_a_cache_that_is_not_as_told() -> None:
 
 
 @pytest.fixture
-def by_warpgroups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the kernels for Hopper run on any device."""
+def by_warpgroups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have the kernels for Hopper run on any device, and each call decided anew."""
 
     def always(target: str) -> bool:
         return bool(target)
 
     monkeypatch.setattr(plan, "multiplies_by_warpgroups", always)
+    plans_by_key.clear()
+    yield
+    plans_by_key.clear()
 
 
 @pytest.mark.usefixtures("by_warpgroups")
-@pytest.mark.parametrize("diagonal", [None, 30])
-def test_the_kernel_for_hopper(device: DeviceContext, diagonal: int | None) -> None:
+@pytest.mark.parametrize(("keys", "diagonal"), [(140, None), (140, 30), (17, None), (300, 170)])
+def test_the_kernel_for_hopper(device: DeviceContext, keys: int, diagonal: int | None) -> None:
     q = numbers(1, (1, 2, 130, 64), "e", ORDERS[1])
-    k, v = (numbers(n, (1, 1, 140, 64), "e") for n in (2, 3))
+    k, v = (numbers(n, (1, 1, keys, 64), "e") for n in (2, 3))
     on = [placed(device, x) for x in (q, k, v)]
     causal = diagonal is not None
     out, lse = attention(on[0], on[1], on[2], causal=causal, diagonal=diagonal or 0, return_lse=True)
-    right, right_lse = expected(q, k, v, seen=triangle(130, 140, diagonal) if causal else True)
+    right, right_lse = expected(q, k, v, seen=triangle(130, keys, diagonal) if causal else True)
     np.testing.assert_allclose(found(out), right, rtol=2e-3, atol=2e-3)
     np.testing.assert_allclose(found(lse), right_lse, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.usefixtures("by_warpgroups")
-def test_the_kernel_for_hopper_that_decodes(device: DeviceContext) -> None:
-    q, table = numbers(1, (2, 6, 1, 64), "e"), np.array([[3, 0, 5, 9], [1, 4, 2, 9]], np.int32)
+@pytest.mark.parametrize(
+    ("heads", "blocks", "parts"), [(6, 1, 1), (6, 3, 1), (6, 1, 3), (6, 2, 2), (40, 1, 1), (40, 1, 3)]
+)
+def test_the_kernels_for_hopper_that_decode(
+    device: DeviceContext, monkeypatch: pytest.MonkeyPatch, heads: int, blocks: int, parts: int
+) -> None:
+    """Few rows by warps and many by a warpgroup; parts of the keys are joined by a cluster or a kernel."""
+    part = -(-192 // (blocks * parts * 64)) * 64
+
+    def clusters(call: plan.Attending, pairs: int) -> tuple[int, int, int]:
+        assert (call.keys, pairs) == (192, 4)
+        return blocks, parts, part
+
+    def of_keys(call: plan.Attending, blocks: int, step: int, waves: int) -> tuple[int, int]:
+        assert (call.keys, blocks, step, waves) == (192, 4, 64, 1)
+        return parts, part
+
+    monkeypatch.setattr(plan.Attending, "clusters", clusters)
+    monkeypatch.setattr(plan.Attending, "parts", of_keys)
+    q, table = numbers(1, (2, heads, 1, 64), "e"), np.array([[3, 0, 5, 9], [1, 4, 2, 9]], np.int32)
     k, v = (numbers(n, (6, 2, 48, 64), "e", ORDERS[1]) for n in (2, 3))
     lengths = np.array([130, 50], np.int32)
     k[4, :, 2:] = v[4, :, 2:] = np.nan  # nobody has written these, nor is there a page 9
@@ -237,10 +260,12 @@ def test_the_kernels_for_hopper_spill_nothing() -> None:
     lse: Any = Layout.row_major(1, 2, 16).dynamic()
     named: dict[str, Any] = {"out": x, "lse": lse, "width": width, "target": "sm_90"}
     named |= {"q": tiles(64), "k": tiles(hopper.KEYS), "v": tiles(hopper.KEYS)}
-    used = compile_info(hopper.attention_hopper, **named).resources
+    used = compile_info(hopper.attention_hopper, **named, bn=hopper.KEYS).resources
     assert (used.spill_stores, used.spill_loads, used.stack) == (0, 0, 0)
     named |= {"q": x, "k": tiles(64), "v": tiles(64), "lengths": Int, "table": Int}  # which are no tensors
     used = compile_info(decoding.decoding_hopper, **named).resources
+    assert (used.spill_stores, used.spill_loads, used.stack) == (0, 0, 0)
+    used = compile_info(warps.decoding_warps, **named, blocks=8).resources
     assert (used.spill_stores, used.spill_loads, used.stack) == (0, 0, 0)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from weft.gpu import (
-    barrier,
     block_idx,
     lane_id,
     launch_bounds,
@@ -22,9 +21,11 @@ from weft.gpu import (
 )
 from weft.gpu.mbarrier import SharedMemBarrier
 from weft.gpu.pipeline import Pipeline
+from weft.gpu.sync import named_barrier
 from weft.kernels.flash.hopper import LINE, PIECE, ROWS, finish, masked, scored, valued, weighed
 from weft.kernels.flash.tiles import LOG2_E, NEVER, count_of, page_of
 from weft.lang import Comptime, func, kernel, unroll
+from weft.lang.number import number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Float32, Int32, UInt32, UInt64
 from weft.layout import LayoutTensor
@@ -74,37 +75,25 @@ def decoding_hopper(
     """
     launch_bounds(256)
     launch_dependent_grids()  # which join the parts
-    kind, chunks, rows = k.tensor.element_type, width // LINE, k.box[2]
+    kind = k.tensor.element_type
     here_q = dynamic_shared_memory(kind, alignment=1024)
     here_k = here_q + ROWS * width
     here_v = here_k + STAGES * KEYS * width
     words = stack_allocation(UInt64, 4 * STAGES + 1, address_space=AddressSpace.SHARED)
     cleared = SharedMemBarrier(words + 4 * STAGES)
     of_k, of_v = Pipeline[STAGES](words), Pipeline[STAGES](words + 2 * STAGES)
-    of_k.init()
-    of_v.init()
     if thread_idx.x == 0:
         cleared.init(128)
-    head, batch = Int32(block_idx.y), Int32(block_idx.z) % Int32(q.dim(0))
+    of_k.init()
+    of_v.init()
+    head, batch = Int32(block_idx.y), Int32(block_idx.z)
     begin, end, steps = part_of(lengths, batch, keys, part)
-    fetch_queries(here_q, q, batch, head, width=width)
-    barrier()
     if thread_idx.x >= 128:
         if thread_idx.x == 128:
-            k.prefetch_descriptor()
-            v.prefetch_descriptor()
-            page = Int32(k.tensor.dim(2))
-            for step in range(steps):
-                first = begin + step * KEYS
-                pieces = lesser((end - first + (rows - 1)) // rows, Int32(KEYS // rows))
-                n = UInt32(step)
-                for pipe, here, x in ((of_k, here_k, k), (of_v, here_v, v)):
-                    to = here + pipe.producer_acquire(n) * (KEYS * width)
-                    pipe.full(n).expect_bytes(pieces * (rows * width * 2))
-                    for piece in range(pieces):
-                        at = batch, head, first + piece * rows
-                        copy_rows(x, pipe.full(n), to + piece * (rows * LINE), at, table, (k, page), chunks)
+            pipes, memory, span = (of_k, of_v), (here_k, here_v), (begin, end, steps)
+            bring(k, v, pipes, memory, (batch, head), span, table, width=width)
     else:
+        fetch_queries(here_q, q, batch, head, width=width)
         leads, row = thread_idx.x == 0, Int32(warp_id() % 4 * 16 + lane_id() // 4)
         factor = scale * LOG2_E
         most, total = (Float32(NEVER), Float32(NEVER)), (Float32(0), Float32(0))
@@ -130,7 +119,7 @@ def decoding_hopper(
             made = valued(weights, values, made)
         made = wgmma.wgmma_wait(made)
         at = Int32(block_idx.x) * Int32(q.dim(0)) + batch
-        finish(made, most, total, scale, out, lse, at, head, row)
+        finish(made, most, total, scale, out, lse, at, head, row, out.dim(2))
 
 
 def part_of(lengths: Any, batch: Any, keys: Any, part: Any) -> tuple[Any, Any, Any]:
@@ -140,28 +129,53 @@ def part_of(lengths: Any, batch: Any, keys: Any, part: Any) -> tuple[Any, Any, A
     return begin, end, lesser((part + (KEYS - 1)) // KEYS, (end - begin + (KEYS - 1)) // KEYS)
 
 
-def copy_rows(x: Any, full: Any, to: Any, place: Any, table: Any, pages: Any, chunks: int) -> None:
-    """Begin to copy rows of keys or values: as many as a page has, or a stage."""
-    (batch, head, row), (k, page) = place, pages
-    if isinstance(table, LayoutTensor):
-        batch = page_of(table, batch, row // page, k.tensor.dim(0))
-        row %= page
-    for c in range(chunks):
-        x.async_copy(to + c * (KEYS * LINE), full, (batch, head, row, c * LINE))
+@func
+def bring(
+    k: TMATensorTile[Any],
+    v: TMATensorTile[Any],
+    pipes: Any,
+    memory: Any,
+    of: tuple[Int32, Int32],
+    span: Any,
+    table: Any,
+    *,
+    width: Comptime[int],
+) -> None:
+    """One thread has the hardware copy keys and values, stage by stage: as many rows at once as a box has."""
+    (batch, head), (begin, end, steps) = of, span
+    rows, page = k.box[2], Int32(k.tensor.dim(2))
+    k.prefetch_descriptor()
+    v.prefetch_descriptor()
+    for step in range(steps):
+        first, n = begin + step * KEYS, UInt32(step)
+        pieces = lesser((end - first + (rows - 1)) // rows, Int32(KEYS // rows))
+        for pipe, here, x in zip(pipes, memory, (k, v), strict=True):
+            to = here + pipe.producer_acquire(n) * (KEYS * width)
+            pipe.full(n).expect_bytes(pieces * (rows * width * 2))
+            for piece in range(pieces):
+                row = first + piece * rows
+                at = (batch, head, row)
+                if isinstance(table, LayoutTensor):
+                    at = (page_of(table, batch, row // page, k.tensor.dim(0)), head, row % page)
+                for c in range(width // LINE):
+                    place = to + piece * (rows * LINE) + c * (KEYS * LINE)
+                    x.async_copy(place, pipe.full(n), (*at, c * LINE))
 
 
 @func
 def fetch_queries(
     to: Pointer[Any], q: LayoutTensor[Any], batch: Int32, head: Int32, *, width: Comptime[int]
 ) -> None:
-    """Copy the rows of queries, and zeros for what is none."""
-    for i in range(thread_idx.x, ROWS * width, 256):
-        row, d = i // width, i % width
-        held = q.element_type(0)
+    """Copy the rows of queries, and zeros for what is none, by the warpgroup that multiplies."""
+    each = 16 // q.dtype.itemsize
+    for i in range(thread_idx.x, ROWS * width // each, 128):
+        row, d = i * each // width, i * each % width
+        held = number_class(q.dtype, each)(0)
         if row < q.dim(2):
-            held = q[batch, head, row, d]
-        to[d // LINE * PIECE + wgmma.swizzled(q.dtype, row, d % LINE)] = held
+            held = q.address(batch, head, row, d).load(width=each, alignment=16)
+        to.store(d // LINE * PIECE + wgmma.swizzled(q.dtype, row, d % LINE), held, alignment=16)
     wgmma.async_proxy_fence()
+    named_barrier(1, 128)
 
 
 @func

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd, prod
 from typing import Any
 
-from weft.kernels.flash import decoding, hopper
+from weft.kernels.flash import decoding, hopper, warps
 from weft.kernels.flash.tiles import ACROSS, DOWN, attention_tiles, combine
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.places import row_major
@@ -20,6 +20,10 @@ _PART = 512
 """Keys of a part at least."""
 _WAVES = 2
 """Blocks for each multiprocessor, for which keys are parted; of ``decoding_hopper`` one keeps it busy."""
+_CLUSTER = 8
+"""Parts that the blocks of a cluster join, at most: more are not in every GPU's reach."""
+_LEAST, _LONG = 128, 8192
+"""Keys of a block of a cluster at least; and from how many on another kernel may join what clusters made."""
 _FAR = 1 << 30
 """More keys than there are."""
 _CACHED = 32 << 20
@@ -81,6 +85,7 @@ class Attending:
     def _by_hopper(self) -> None:
         batch, heads, rows, width = self.q.shape
         blocks = -(-rows // (hopper.ROWS * hopper.GROUPS)) * heads * batch
+        bn = hopper.keys_at_once(self.keys)
         diagonal = self.keys if self.diagonal is None else max(-_FAR, min(self.diagonal, _FAR))
         read = 2 * self.keys * width * self.q.dtype.itemsize * self.k.shape[1] // heads  # for a head
         band = min(max(1, _CACHED // read), heads * batch)
@@ -88,27 +93,47 @@ class Attending:
             hopper.attention_hopper,
             min(blocks, self.op.context.info.multiprocessors),
             128 * (hopper.GROUPS + 1),
-            *(self._tiled(self.q, hopper.ROWS), *(self._tiled(x, hopper.KEYS) for x in (self.k, self.v))),
+            *(self._tiled(self.q, hopper.ROWS), *(self._tiled(x, bn) for x in (self.k, self.v))),
             *(self.out.tensor(), self.lse.tensor(), self.scale, diagonal, band),
             width=width,
-            shared_mem_bytes=hopper.shared_bytes(width),
+            bn=bn,
+            shared_mem_bytes=hopper.shared_bytes(width, bn),
         )
 
     def _by_decoding(self) -> None:
-        batch, heads, _, width = self.q.shape
+        batch, heads, lines, width = self.q.shape
         rows = gcd(self.k.shape[2], decoding.KEYS) if self.table is not None else decoding.KEYS
-        parts, part = self._parts(heads * batch, decoding.KEYS, waves=1)
+        known: dict[str, Any] = {"width": width}
+        if lines <= warps.ROWS:
+            kernel, threads, nbytes = warps.decoding_warps, warps.THREADS, warps.shared_bytes(width)
+            blocks, parts, part = self.clusters(heads * batch)
+            known |= {"blocks": blocks} | ({"cluster_dim": blocks} if blocks > 1 else {})
+        else:
+            kernel, threads, nbytes = decoding.decoding_hopper, 256, decoding.shared_bytes(width)
+            blocks, (parts, part) = 1, self.parts(heads * batch, decoding.KEYS, waves=1)
         out, lse = self._targets(parts)
         self.op.launch(
-            decoding.decoding_hopper,
-            (parts, heads, batch),
-            256,
+            kernel,
+            (parts * blocks, heads, batch),
+            threads,
             *(self.q.tensor(), self._tiled(self.k, rows), self._tiled(self.v, rows), out, lse),
             *(*self._cache(), self.scale, self.keys, part),
-            width=width,
-            shared_mem_bytes=decoding.shared_bytes(width),
+            **known,
+            shared_mem_bytes=nbytes,
         )
         self._join(parts, out, lse)
+
+    def clusters(self, pairs: int) -> tuple[int, int, int]:
+        """How many blocks a cluster has, how many clusters share the keys, and how many keys a block has.
+
+        Clusters of two find room on all multiprocessors, of others some of these are left over.
+        """
+        processors = self.op.context.info.multiprocessors
+        room = max(processors * 4 // 5 // pairs, 2 if 2 * pairs <= processors else 1)
+        blocks = min(_CLUSTER, room, -(-self.keys // _LEAST))
+        step = decoding.KEYS * blocks
+        each = -(-self.keys // (step * (room // blocks if self.keys >= _LONG else 1)))
+        return blocks, -(-self.keys // (step * each)), each * decoding.KEYS
 
     def _by_tiles(self) -> None:
         batch, heads, rows, width = self.q.shape
@@ -116,7 +141,7 @@ class Attending:
         line = -(-width // (ACROSS * each)) * ACROSS * each
         high, wide = self._shape(rows, line, each)
         down = -(-rows // (DOWN * high))
-        parts, part = self._parts(down * heads * batch, ACROSS * wide)
+        parts, part = self.parts(down * heads * batch, ACROSS * wide)
         out, lse = self._targets(parts)
         self.op.launch(
             attention_tiles,
@@ -138,7 +163,7 @@ class Attending:
         box = (1, 1, rows, hopper.LINE)
         return self.op.context.create_tma_tile(x.tensor(), box, swizzle=TensorMapSwizzle.SWIZZLE_128B)
 
-    def _parts(self, blocks: int, step: int, waves: int = _WAVES) -> tuple[int, int]:
+    def parts(self, blocks: int, step: int, waves: int = _WAVES) -> tuple[int, int]:
         """In how many parts the keys are done, and how many each has: all, if there are blocks enough."""
         wanted = self.op.context.info.multiprocessors * waves
         parts = min(max(1, wanted // blocks), max(1, self.keys // _PART))
