@@ -47,6 +47,8 @@ WARPGROUPS = (
     Shape((64, 16), 1, 12, 1, 430, along=2, groups=1),
 )
 """Rates are those of an H200, whose tiles took so long for each stage."""
+NARROW = (*WARPGROUPS, Shape((128, 32), 1, 8, 1, 1000), Shape((128, 16), 1, 8, 1, 860))
+"""Where a tile has all columns, or few rows as columns: what both read is the matrix, as fast as it is read."""
 LANES = (
     Shape((128, 256), (8, 16), 4, 1, 95),
     Shape((128, 128), (8, 8), 4, 1, 90),
@@ -62,6 +64,8 @@ BESIDES, BYTES, JOIN = 4000, 26, 4000
 parts may be joined."""
 GATHER = 4000
 """Cycles that a cluster takes to add up its blocks' sums."""
+HIDDEN = 1 / 8
+"""Of the lesser of what memory and multiprocessors take, what shows beside the other."""
 NEAR, FAST, PARTS, FOUR = 60, 96, 36, 4
 """Bytes in a cycle that each multiprocessor has from the cache, if all read and if few do, and of parts;
 bytes of a sum."""
@@ -118,7 +122,8 @@ def cost(
     gather = GATHER if shape.along > 1 else 0
     own = waves[0] * (stages * each + BESIDES) + waves[1] * (part * each + BESIDES + gather)
     memory = (m * k + n * k) * z * width / (BYTES * units) / min(1, 2 * (whole + parts) / most)
-    total = max(own * shape.blocks, memory)
+    own *= shape.blocks
+    total = max(own, memory) + HIDDEN * min(own, memory)
     if splits > 1:
         read = min(splits, EIGHT) + (splits > EIGHT) * -(-splits // EIGHT)
         total += JOIN * (1 + (splits > EIGHT)) + waves[1] * (2 + read) * bm * bn // shape.along * FOUR / PARTS

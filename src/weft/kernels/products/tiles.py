@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from weft.dtype import DType
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.products import joining, lanes, warpgroups
-from weft.kernels.products.choice import ACROSS, FEW, LANES, WARPGROUPS, Shape, Way, choose, cost, turns
+from weft.kernels.products.choice import ACROSS, FEW, LANES, NARROW, WARPGROUPS, Shape, Way, choose, cost, turns
 from weft.kernels.products.groups import listed
 from weft.kernels.products.parts import MOST, join
 from weft.kernels.products.problem import Ends, Problem, aligned, line, turned
@@ -64,10 +64,10 @@ def chosen(problem: Problem, depth: int, lines: tuple[int, int]) -> tuple[Way, b
     single, width = problem.groups is None, problem.a.dtype.itemsize
     extents = (m if single else -(-m // z)), n, k, z
     given = depth, width, problem.op.context.info.multiprocessors
-    way = choose(WARPGROUPS, extents, *given, 64 if single else 1, lines)
+    way = choose(NARROW if n <= FEW else WARPGROUPS, extents, *given, 64 if single else 1, lines)
     if single and m <= FEW < n and problem.ends.epilogue is None:
         other, around = (n, m, k, z), (lines[1], lines[0])
-        found = choose(WARPGROUPS, other, *given, 64, around)
+        found = choose(NARROW, other, *given, 64, around)
         if cost(found, other, *given, around) < cost(way, extents, *given, lines):
             return found, True
     return way, False
