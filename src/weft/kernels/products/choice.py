@@ -48,7 +48,7 @@ WARPGROUPS = (
 )
 """Rates are those of an H200, whose tiles took so long for each stage."""
 NARROW = (*WARPGROUPS, Shape((128, 32), 1, 8, 1, 1000), Shape((128, 16), 1, 8, 1, 860))
-"""Where a tile has all columns, or few rows as columns: what both read is the matrix, as fast as it is read."""
+"""Where a tile has all columns, or few rows as columns, so that memory alone counts."""
 LANES = (
     Shape((128, 256), (8, 16), 4, 1, 95),
     Shape((128, 128), (8, 8), 4, 1, 90),

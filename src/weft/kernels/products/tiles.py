@@ -9,7 +9,18 @@ from typing import Any, NamedTuple, cast
 from weft.dtype import DType
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.products import joining, lanes, warpgroups
-from weft.kernels.products.choice import ACROSS, FEW, LANES, NARROW, WARPGROUPS, Shape, Way, choose, cost, turns
+from weft.kernels.products.choice import (
+    ACROSS,
+    FEW,
+    LANES,
+    NARROW,
+    WARPGROUPS,
+    Shape,
+    Way,
+    choose,
+    cost,
+    turns,
+)
 from weft.kernels.products.groups import listed
 from weft.kernels.products.parts import MOST, join
 from weft.kernels.products.problem import Ends, Problem, aligned, line, turned
