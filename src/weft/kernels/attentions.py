@@ -58,7 +58,7 @@ def attention(
 
     Args:
         q: queries (batch, head, row, feature): floating, with up to 256 features, of any strides. Fastest on
-            GPUs of compute capability 9.0 are 64 or 128 features of 16 bits.
+            GPUs of compute capability 9.0 are multiples of 8 features of 16 bits.
         k: keys (batch, head, row, feature). Their heads are as many or fewer: each serves as many of ``q``'s,
             which follow each other.
         v: values, of ``k``'s shape.

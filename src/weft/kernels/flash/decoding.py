@@ -33,14 +33,15 @@ from weft.layout.tma_async import TMATensorTile
 from weft.math import min as lesser
 from weft.memory import dynamic_shared_memory, stack_allocation
 
-STAGES = 3
+STAGES = {64: 3, 128: 3, 256: 2}
+"""By features."""
 KEYS = 64
 """Of a stage."""
 
 
 def shared_bytes(width: int) -> int:
     """Shared memory that a block takes: queries, keys and values."""
-    return 2 * width * (ROWS + 2 * STAGES * KEYS)
+    return 2 * width * (ROWS + 2 * STAGES[width] * KEYS)
 
 
 @kernel
@@ -71,17 +72,17 @@ def decoding_hopper(
         scale: of scores.
         keys: how many there are at most.
         part: how many of them a block goes through: a multiple of ``KEYS``.
-        width: the features: 64 or 128.
+        width: the features, filled up with zeros: 64, 128 or 256.
     """
     launch_bounds(256)
     launch_dependent_grids()  # which join the parts
-    kind = k.tensor.element_type
+    kind, stages = k.tensor.element_type, STAGES[width]
     here_q = dynamic_shared_memory(kind, alignment=1024)
     here_k = here_q + ROWS * width
-    here_v = here_k + STAGES * KEYS * width
-    words = stack_allocation(UInt64, 4 * STAGES + 1, address_space=AddressSpace.SHARED)
-    cleared = SharedMemBarrier(words + 4 * STAGES)
-    of_k, of_v = Pipeline[STAGES](words), Pipeline[STAGES](words + 2 * STAGES)
+    here_v = here_k + stages * KEYS * width
+    words = stack_allocation(UInt64, 4 * stages + 1, address_space=AddressSpace.SHARED)
+    cleared = SharedMemBarrier(words + 4 * stages)
+    of_k, of_v = Pipeline[stages](words), Pipeline[stages](words + 2 * stages)
     if thread_idx.x == 0:
         cleared.init(128)
     of_k.init()
@@ -171,7 +172,7 @@ def fetch_queries(
     for i in range(thread_idx.x, ROWS * width // each, 128):
         row, d = i * each // width, i * each % width
         held = number_class(q.dtype, each)(0)
-        if row < q.dim(2):
+        if row < q.dim(2) and d < q.dim(3):
             held = q.address(batch, head, row, d).load(width=each, alignment=16)
         to.store(d // LINE * PIECE + wgmma.swizzled(q.dtype, row, d % LINE), held, alignment=16)
     wgmma.async_proxy_fence()

@@ -37,8 +37,8 @@ LINE = 64
 PIECE = ROWS * LINE
 CHAINS = 4
 """Of sums and maxima, whose instructions take four cycles each."""
-KEYS = 176
-"""That are met at once, at most: as many as there is room for in registers and shared memory."""
+KEYS = {64: 176, 128: 176, 256: 80}
+"""That are met at once by features, at most: as many as registers and shared memory have room for."""
 FEW, MANY = 128, 4000
 """Of less keys than many few are met at once, which fill tiles better: 1024 take 0.9 of the time."""
 GROUPS, STAGES = 2, 2
@@ -46,9 +46,15 @@ REGISTERS = 40, 232
 """Of a thread that copies, and of one that computes."""
 
 
-def keys_at_once(keys: int) -> int:
+def filled(features: int) -> int:
+    """How many features a kernel has for so many, of which those that are none are 0."""
+    return next(width for width in KEYS if features <= width)
+
+
+def keys_at_once(keys: int, width: int) -> int:
     """How many keys a block meets at once: as even parts of all as may be, where they are not many."""
-    return KEYS if keys >= MANY else -(-keys // (-(-keys // FEW) * 16)) * 16
+    most = KEYS[width] if keys >= MANY else min(FEW, KEYS[width])
+    return most if keys >= MANY else -(-keys // (-(-keys // most) * 16)) * 16
 
 
 def shared_bytes(width: int, bn: int) -> int:
@@ -81,7 +87,7 @@ def attention_hopper(
         scale: of scores, above 0.
         diagonal: row ``i`` meets the keys up to ``i + diagonal``.
         band: how many heads are done side by side.
-        width: the features: 64 or 128.
+        width: the features, filled up with zeros: 64, 128 or 256.
         bn: keys that are met at once: a multiple of 16.
     """
     launch_bounds(128 * (GROUPS + 1))
@@ -316,10 +322,8 @@ def finish(
             to = out.address(batch, head, at, 2 * (lane_id() % 4))
             for j in unroll(range(len(made) // 4)):
                 i = 4 * j + 2 * half
-                to.store(
-                    8 * j,
-                    (number_class(Float32.dtype, 2)(made[i], made[i + 1]) * share).cast(kind),
-                    alignment=2 * kind.dtype.itemsize,
-                )
+                pair = (number_class(Float32.dtype, 2)(made[i], made[i + 1]) * share).cast(kind)
+                if 8 * j < out.dim(3):
+                    to.store(8 * j, pair, alignment=2 * kind.dtype.itemsize)
             if lane_id() % 4 == 0:
                 lse[batch, head, at] = most[half] * scale + log2(whole) / LOG2_E

@@ -76,16 +76,17 @@ class Attending:
         if not multiplies_by_warpgroups(self.op.context.target) or dtype.itemsize != 2:
             return False
         page = self.k.shape[2] if self.table is not None else hopper.ROWS
-        if width not in (64, 128) or self.scale <= 0 or not self.keys or page % 8:
+        if width % 8 or self.scale <= 0 or not self.keys or page % 8:
             return False
         read = [(x, eight) for x in (q, self.k, self.v)] + [(self.out, 2)]
         near = all(x.strides[3] == 1 and x.lanes(*x.strides[:3]) >= lanes for x, lanes in read)
         return near and self.keys < _FAR
 
     def _by_hopper(self) -> None:
-        batch, heads, rows, width = self.q.shape
+        batch, heads, rows, features = self.q.shape
+        width = hopper.filled(features)
         blocks = -(-rows // (hopper.ROWS * hopper.GROUPS)) * heads * batch
-        bn = hopper.keys_at_once(self.keys)
+        bn = hopper.keys_at_once(self.keys, width)
         diagonal = self.keys if self.diagonal is None else max(-_FAR, min(self.diagonal, _FAR))
         read = 2 * self.keys * width * self.q.dtype.itemsize * self.k.shape[1] // heads  # for a head
         band = min(max(1, _CACHED // read), heads * batch)
@@ -101,10 +102,11 @@ class Attending:
         )
 
     def _by_decoding(self) -> None:
-        batch, heads, lines, width = self.q.shape
+        batch, heads, lines, features = self.q.shape
+        width = hopper.filled(features)
         rows = gcd(self.k.shape[2], decoding.KEYS) if self.table is not None else decoding.KEYS
         known: dict[str, Any] = {"width": width}
-        if lines <= warps.ROWS:
+        if lines <= warps.ROWS and width <= warps.WIDEST:
             kernel, threads, nbytes = warps.decoding_warps, warps.THREADS, warps.shared_bytes(width)
             blocks, parts, part = self.clusters(heads * batch)
             known |= {"blocks": blocks} | ({"cluster_dim": blocks} if blocks > 1 else {})

@@ -43,8 +43,8 @@ from weft.math import min as lesser
 from weft.math.machine import exp2
 from weft.memory import dynamic_shared_memory, stack_allocation
 
-ROWS = 16
-"""Of a product: queries at most."""
+ROWS, WIDEST = 16, 128
+"""Of a product, which are queries at most; and features that registers have room for."""
 OWN = 16
 """Keys of a stage that a warp has."""
 WARPS = 8
@@ -89,7 +89,7 @@ def decoding_warps(
         scale: of scores.
         keys: how many there are at most.
         part: how many of them a block goes through: a multiple of ``KEYS``.
-        width: the features: 64 or 128.
+        width: the features, filled up with zeros: 64 or 128.
         blocks: of a cluster, which join their parts.
     """
     launch_bounds(THREADS)
@@ -143,10 +143,11 @@ def parts_at(start: Any, width: int) -> tuple[Any, Any]:
 
 @func
 def fragment(q: LayoutTensor[Any], batch: Int32, head: Int32, c: Int) -> Any:
-    """Of 16 features of all rows what a lane has for a product; rows that are none are the last one again."""
+    """Of 16 features of all rows what a lane has for a product; what is none is the last one again."""
     each, row, column = q.dtype.itemsize, lane_id() // 4, c * 16 + lane_id() % 4 * 2
-    starts = [q.address(batch, head, lesser(row + 8 * half, q.dim(2) - 1), column) for half in range(2)]
-    pairs = [starts[i % 2].load(i // 2 * 8, width=2, alignment=2 * each) for i in range(4)]
+    starts = [q.address(batch, head, lesser(row + 8 * half, q.dim(2) - 1), 0) for half in range(2)]
+    columns = [lesser(column + 8 * half, q.dim(3) - 2) for half in range(2)]  # where keys have 0
+    pairs = [starts[i % 2].load(columns[i // 2], width=2, alignment=2 * each) for i in range(4)]
     return number_class(q.dtype, 8)(*[x[i] for x in pairs for i in range(2)])
 
 
@@ -255,6 +256,7 @@ def joined(parts: list[Any], logs: list[Any]) -> tuple[Any, Any]:
 def put(out: LayoutTensor[Any], lse: LayoutTensor[Float32], place: Any, found: Float32, log: Float32) -> None:
     """Write an element, and by the first of a row also the logarithm."""
     at, head, row, d = place
-    out[at, head, row, d] = found.cast(out.element_type)
+    if d < out.dim(3):
+        out[at, head, row, d] = found.cast(out.element_type)
     if d == 0:
         lse[at, head, row] = log
