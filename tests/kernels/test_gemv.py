@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from placed_arrays import Array, found, placed
 from weft import DeviceError, LaunchError
 from weft.gpu.host import DeviceContext
-from weft.kernels import gemv, gemv_int4, gemv_int8, pack_int4, unpack_int4
+from weft.kernels import gemv, gemv_int4, gemv_int8, matmul, pack_int4, unpack_int4
 from weft.kernels.int4_digits import by_digits, shape_of
 
 CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-14}
@@ -28,7 +28,7 @@ def check(result: Any, expected: Array, terms: Array, dtype: str) -> None:
 @settings(max_examples=12)
 @given(
     m=st.integers(0, 70),
-    n=st.sampled_from([0, 1, 3, 64, 250, 3000]),
+    n=st.sampled_from([0, 1, 3, 8, 24, 64, 100, 250, 3000]),
     dtype=st.sampled_from("efd"),
     order=st.sampled_from(["C", "F", "gaps"]),
 )
@@ -41,7 +41,7 @@ def test_matrices_of_any_strides(device: DeviceContext, m: int, n: int, dtype: s
     check(gemv(placed(device, laid), placed(device, x)), wide @ x, abs(wide) @ abs(x), dtype)
 
 
-@pytest.mark.parametrize("shape", [(1, 100_000), (2048, 512), (300, 2048)])
+@pytest.mark.parametrize("shape", [(1, 100_000), (2048, 512), (300, 2048), (8, 70_000), (20_000, 8)])
 @pytest.mark.parametrize("turned", [False, True])
 def test_sizes_of_several_blocks(device: DeviceContext, shape: tuple[int, int], turned: bool) -> None:
     made: Array = np.random.default_rng(1).normal(size=shape).astype(np.float32)
@@ -49,6 +49,22 @@ def test_sizes_of_several_blocks(device: DeviceContext, shape: tuple[int, int], 
     x: Array = np.random.default_rng(2).normal(size=len(a[0])).astype(np.float32)
     wide = a.astype(np.float64)
     check(gemv(placed(device, a), placed(device, x)), wide @ x, abs(wide) @ abs(x), "f")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("shape", [(3, 40, 24), (2, 8, 50_000), (5, 1, 1)])
+def test_batches(device: DeviceContext, shape: tuple[int, int, int], turned: bool) -> None:
+    """Of matrices with a vector each, before or behind them, and with one that all share."""
+    z, m, n = shape
+    made: Array = np.random.default_rng(6).normal(size=shape).astype(np.float32)
+    a: Array = np.swapaxes(np.swapaxes(made, 1, 2).copy(), 1, 2) if turned else made
+    x: Array = np.random.default_rng(7).normal(size=(z, n, 1)).astype(np.float32)
+    for vectors in (x, x[0]):
+        wide, terms = a.astype(np.float64) @ vectors, abs(a.astype(np.float64)) @ abs(vectors)
+        check(matmul(placed(device, a), placed(device, vectors)), wide, terms, "f")
+    y: Array = np.random.default_rng(8).normal(size=(z, 1, m)).astype(np.float32)
+    wide, terms = y @ a.astype(np.float64), abs(y) @ abs(a.astype(np.float64))
+    check(matmul(placed(device, y), placed(device, a)), wide, terms, "f")
 
 
 def test_numbers_that_are_none(device: DeviceContext) -> None:

@@ -22,6 +22,8 @@ from weft.memory import AddressSpace, stack_allocation
 A = TypeVar("A")
 _WARPS, _AHEAD, _LANES = 8, 4, 16
 """Warps of a block; accesses of a thread on their way; elements of a CPU's vectors."""
+_SHARING, _FEW = 32, 8
+"""Threads of few rows that share columns; parts that a thread adds up by itself."""
 _THREADS, _BLOCKS = 256, 1056
 """Threads that add up parts; blocks that there are to be."""
 
@@ -38,44 +40,50 @@ def by_rows(
     step: Int,
     x_step: Int,
     y_step: Int,
+    batch: Any,
     scales: Any,
     *,
     kind: Comptime[Any],
     lanes: Comptime[int],
     span: Comptime[int],
     warps: Comptime[int],
+    ahead: Comptime[int],
     alignment: Comptime[tuple[int, int]],
 ):
-    """A row by ``span`` threads, of ``each`` of its elements by a block of each part."""
+    """A row by ``span`` threads, of ``each`` of its elements by a block of each part.
+
+    ``batch`` says how far the matrices, vectors and results of a batch lie apart.
+    """
     row, lane = block_idx.x * warps + thread_idx.x // span, thread_idx.x % span
     if row < m:
         first, end = block_idx.y * each, least(block_idx.y * each + each, n)
-        source, stride = a + row * row_step, span * lanes
-        sums = stack_allocation(kind, _AHEAD * lanes)
-        for k in unroll(range(_AHEAD * lanes)):
+        source, stride = a + block_idx.z * batch[0] + row * row_step, span * lanes
+        vector, target = x + block_idx.z * batch[1], y + block_idx.z * batch[2]
+        sums = stack_allocation(kind, ahead * lanes)
+        for k in unroll(range(ahead * lanes)):
             sums[k] = kind(0)
         whole = first
         if lanes > 1:
-            whole = first + (end - first) // (stride * _AHEAD) * (stride * _AHEAD)
-            for i in range(first + lane * lanes, whole, stride * _AHEAD):
-                at = [i + k * stride for k in range(_AHEAD)]
+            whole = first + (end - first) // (stride * ahead) * (stride * ahead)
+            for i in range(first + lane * lanes, whole, stride * ahead):
+                at = [i + k * stride for k in range(ahead)]
                 ours = [source.load(k, width=lanes, alignment=alignment[0], invariant=True) for k in at]
-                theirs = [x.load(k, width=lanes, alignment=alignment[1], invariant=True) for k in at]
-                for k in unroll(range(_AHEAD)):
+                theirs = [vector.load(k, width=lanes, alignment=alignment[1], invariant=True) for k in at]
+                for k in unroll(range(ahead)):
                     one, other = ours[k].cast(kind), theirs[k].cast(kind)
                     for j in unroll(range(lanes)):
                         sums[k * lanes + j] = fma(one[j], other[j], sums[k * lanes + j])
         for i in range(whole + lane, end, span):
-            sums[0] = fma(source[i * step].cast(kind), x[i * x_step].cast(kind), sums[0])
+            sums[0] = fma(source[i * step].cast(kind), vector[i * x_step].cast(kind), sums[0])
         total = sums[0]
-        for k in unroll(range(1, _AHEAD * lanes)):
+        for k in unroll(range(1, ahead * lanes)):
             total += sums[k]
         if span > 1:
             total = warp.sum(total, width=span)
         if scales is not None:
             total *= scales.start[row].cast(kind)
         if lane == 0:
-            y[(block_idx.y * m + row) * y_step] = total.cast(y.element_type)
+            target[(block_idx.y * m + row) * y_step] = total.cast(y.element_type)
 
 
 @kernel
@@ -89,6 +97,7 @@ def by_columns(
     column_step: Int,
     x_step: Int,
     y_step: Int,
+    batch: Any,
     *,
     kind: Comptime[Any],
     lanes: Comptime[int],
@@ -96,21 +105,25 @@ def by_columns(
     warps: Comptime[int],
     alignment: Comptime[int],
 ):
-    """``span * lanes`` rows by a block, of ``each`` columns, which ``warps`` threads of a row share."""
+    """``span * lanes`` rows by a block, of ``each`` columns, which ``warps`` threads of a row share.
+
+    ``batch`` is as of ``by_rows``.
+    """
     row = (block_idx.x * span + thread_idx.x % span) * lanes
     part, end = thread_idx.x // span, least(block_idx.y * each + each, n)
     parts = stack_allocation(kind, span * warps * lanes, address_space=AddressSpace.SHARED)
-    source, sums = a + least(row, m - lanes), kind.splat(lanes, 0)
+    source, sums = a + block_idx.z * batch[0] + least(row, m - lanes), kind.splat(lanes, 0)
+    vector, target = x + block_idx.z * batch[1], y + block_idx.z * batch[2]
     begin, pace = block_idx.y * each, warps * _AHEAD
     whole = begin + (end - begin) // pace * pace
     for first in range(begin + part, whole, pace):
         at = [first + k * warps for k in range(_AHEAD)]
         ours = [source.load(k * column_step, width=lanes, alignment=alignment, invariant=True) for k in at]
         for one, k in zip(ours, at, strict=True):
-            sums = fma(one.cast(kind), kind.splat(lanes, x[k * x_step].cast(kind)), sums)
+            sums = fma(one.cast(kind), kind.splat(lanes, vector[k * x_step].cast(kind)), sums)
     for k in range(whole + part, end, warps):
         one = source.load(k * column_step, width=lanes, alignment=alignment, invariant=True)
-        sums = fma(one.cast(kind), kind.splat(lanes, x[k * x_step].cast(kind)), sums)
+        sums = fma(one.cast(kind), kind.splat(lanes, vector[k * x_step].cast(kind)), sums)
     if warps > 1:
         parts.store(thread_idx.x * lanes, sums)
         barrier()
@@ -119,18 +132,23 @@ def by_columns(
     if part == 0 and row < m:
         for k in unroll(range(lanes)):
             total = sums[k] if lanes > 1 else sums
-            y[(block_idx.y * m + row + k) * y_step] = total.cast(y.element_type)
+            target[(block_idx.y * m + row + k) * y_step] = total.cast(y.element_type)
 
 
 @kernel
-def add_parts(parts: Pointer[Any], y: Pointer[Any], m: Int, count: Int, y_step: Int):
-    """The sums of a row's parts, in order."""
-    row = global_idx.x
+def add_parts(
+    parts: Pointer[Any], y: Pointer[Any], m: Int, count: Int, y_step: Int, batch: Int, *, span: Comptime[int]
+):
+    """The sums of a row's parts by ``span`` threads, in the same order each time."""
+    row, lane = global_idx.x // span, global_idx.x % span
     if row < m:
-        total = parts[row]
-        for k in range(1, count):
-            total += parts[k * m + row]
-        y[row * y_step] = total.cast(y.element_type)
+        here, total = parts + block_idx.y * (count * m) + row, parts.element_type(0)
+        for k in range(lane, count, span):
+            total += here[k * m]
+        if span > 1:
+            total = warp.sum(total, width=span)
+        if lane == 0:
+            y[block_idx.y * batch + row * y_step] = total.cast(y.element_type)
 
 
 @planned
@@ -159,65 +177,82 @@ def gemv(a: Any, x: A, *, out: Any = None) -> A:
     vector = op["x"].of(matrix.dtype).shaped((n,), "a has columns for")
     target = op.result((m,), matrix.dtype, out)
     if m:
-        multiply(op, matrix, vector, target, m, n)
+        multiply(op, single(matrix), single(vector), single(target))
     return op.give(target)
 
 
-def multiply(op: Operands, matrix: Operand, vector: Operand, target: Operand, m: int, n: int) -> None:
-    """Queue the product, of m rows: which are spread over threads as they lie."""
-    loops, (row_step, step), (x_step,) = op.threads_are_loops, matrix.strides, vector.strides
+def single(x: Operand) -> Operand:
+    """A batch of one."""
+    return x.seen((1, *x.shape), (0, *x.strides))
+
+
+def multiply(op: Operands, matrix: Operand, vector: Operand, target: Operand) -> None:
+    """Queue the products of matrices (batch, m, n): their rows are spread over threads as they lie."""
+    loops, (row_step, step), (x_step,) = op.threads_are_loops, matrix.strides[1:], vector.strides[1:]
+    (z, m, n), batch = matrix.shape, (matrix.strides[0], vector.strides[0])
     if row_step != 1 or step == 1 or m == 1:
         launch_rows(op, matrix, vector, target, None)
         return
-    span, warps = (1, 1) if loops else (warp.WARP_SIZE, _WARPS)
-    lanes = _LANES if loops else matrix.lanes(step)
+    lanes = _LANES if loops else matrix.lanes(step, matrix.strides[0])
     while m % lanes:
         lanes //= 2
+    span = 1 if loops else min(warp.WARP_SIZE, _power(2 * (m // lanes) - 1))
+    warps = 1 if loops else _SHARING if span < warp.WARP_SIZE else _WARPS
     blocks = -(-m // (span * lanes))
-    parts, each = _parts(blocks, n, warps * _AHEAD)
-    wide = accumulator(matrix.dtype)
-    made = target if parts == 1 else op.scratch(parts * m, wide)
+    parts, each = _parts(blocks * z, n, warps * _AHEAD)
+    made, ends = _made(op, target, z, m, parts, matrix)
     aligned = matrix.dtype.itemsize * (1 if loops else lanes)
-    named: dict[str, Any] = {"kind": number_class(wide), "lanes": lanes, "span": span, "warps": warps}
-    steps = (step, x_step, target.strides[0] if parts == 1 else 1)
-    sizes = (m, n, each)
+    named: dict[str, Any] = {"kind": made_of(matrix), "lanes": lanes, "span": span, "warps": warps}
     op.launch(
         by_columns,
-        (blocks, parts),
+        (blocks, parts, z),
         span * warps,
-        matrix,
-        vector,
-        made,
-        *sizes,
-        *steps,
+        *(matrix, vector, made, m, n, each, step, x_step, ends[0], (*batch, ends[1])),
         **named,
         alignment=aligned,
     )
-    _add(op, made, target, m, parts)
+    _add(op, made, target, parts)
 
 
 def launch_rows(
     op: Operands, matrix: Operand, vector: Operand, target: Operand, scales: Operand | None
 ) -> None:
-    """Rows by warps; ``scales`` has what they are multiplied by."""
-    loops, (row_step, step), (x_step,) = op.threads_are_loops, matrix.strides, vector.strides
-    span, warps = (1, 1) if loops else (warp.WARP_SIZE, _WARPS)
-    m, n = matrix.shape
+    """Rows by warps, or parts of them; ``scales`` has what they are multiplied by."""
+    loops, (row_step, step), (x_step,) = op.threads_are_loops, matrix.strides[1:], vector.strides[1:]
+    (z, m, n), batch = matrix.shape, (matrix.strides[0], vector.strides[0])
     near = step == 1 and x_step == 1
-    lanes = 1 if not near else _LANES if loops else min(matrix.lanes(row_step), vector.lanes())
+    of_both = min(matrix.lanes(row_step, batch[0]), vector.lanes(batch[1]))
+    lanes = 1 if not near else _LANES if loops else of_both
+    span = 1 if loops else min(warp.WARP_SIZE, _power(n // lanes // 2))
+    ahead = _AHEAD if loops else max(1, min(_AHEAD, n // (lanes * span)))
+    warps = 1 if loops else _WARPS * warp.WARP_SIZE // span
     blocks = -(-m // warps)
-    parts, each = _parts(blocks, n, span * lanes * _AHEAD)
-    wide = accumulator(vector.dtype)
-    made = target if parts == 1 else op.scratch(parts * m, wide)
+    parts, each = _parts(blocks * z, n, span * lanes * ahead)
+    made, ends = _made(op, target, z, m, parts, vector)
     aligned = tuple([o.dtype.itemsize * (1 if loops else lanes) for o in (matrix, vector)])
-    named: dict[str, Any] = {"kind": number_class(wide), "lanes": lanes, "span": span, "warps": warps}
-    steps = (row_step, step, x_step, target.strides[0] if parts == 1 else 1)
+    named: dict[str, Any] = {"kind": made_of(vector), "lanes": lanes, "span": span, "warps": warps}
     scaled = None if scales is None else Memory(scales.memory)
-    sizes, grid = (m, n, each), (blocks, parts)
+    sizes, steps = (m, n, each), (row_step, step, x_step, ends[0], (*batch, ends[1]))
     op.launch(
-        by_rows, grid, span * warps, matrix, vector, made, *sizes, *steps, scaled, **named, alignment=aligned
+        by_rows,
+        (blocks, parts, z),
+        span * warps,
+        *(matrix, vector, made, *sizes, *steps, scaled),
+        **named,
+        ahead=ahead,
+        alignment=aligned,
     )
-    _add(op, made, target, m, parts)
+    _add(op, made, target, parts)
+
+
+def made_of(x: Operand) -> Any:
+    """What products are added up as."""
+    return number_class(accumulator(x.dtype))
+
+
+def _power(most: int) -> int:
+    """The greatest power of two that is no more, and 1 at least."""
+    return 1 << max(1, most).bit_length() - 1
 
 
 def _parts(blocks: int, n: int, stride: int) -> tuple[int, int]:
@@ -227,6 +262,17 @@ def _parts(blocks: int, n: int, stride: int) -> tuple[int, int]:
     return max(1, -(-n // each)), each
 
 
-def _add(op: Operands, made: Operand, target: Operand, m: int, parts: int) -> None:
+def _made(
+    op: Operands, target: Operand, z: int, m: int, parts: int, x: Operand
+) -> tuple[Any, tuple[int, int]]:
+    """Where sums go, how far they lie apart, and how far those of the next matrix are."""
+    if parts == 1:
+        return target, (target.strides[1], target.strides[0])
+    return op.scratch(z * parts * m, accumulator(x.dtype)), (1, parts * m)
+
+
+def _add(op: Operands, made: Any, target: Operand, parts: int) -> None:
     if parts > 1:
-        op.launch(add_parts, -(-m // _THREADS), _THREADS, made, target, m, parts, target.strides[0])
+        (z, m), span = target.shape, warp.WARP_SIZE if parts > _FEW and not op.threads_are_loops else 1
+        args = made, target, m, parts, target.strides[1], target.strides[0]
+        op.launch(add_parts, (-(-m * span // _THREADS), z), _THREADS, *args, span=span)

@@ -12,7 +12,7 @@ from weft.dtype import DType
 from weft.gpu import block_idx, global_idx, thread_idx, warp
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
-from weft.kernels.gemvs import launch_rows
+from weft.kernels.gemvs import launch_rows, single
 from weft.kernels.int4_digits import DIGITS, MIDDLE, OWN, by_digits, shape_of
 from weft.kernels.operands import Operand, Operands
 from weft.lang import Comptime, Float32, Int, Pointer, UInt8, kernel
@@ -191,7 +191,7 @@ def gemv_int8(w: Any, scales: Any, x: A, *, out: Any = None) -> A:
     factors = op["scales"].of("float").shaped((m,), "w has rows for")
     target = op.result((m,), vector.dtype, out)
     if m:
-        launch_rows(op, matrix, vector, target, contiguous(op, factors))
+        launch_rows(op, single(matrix), single(vector), single(target), contiguous(op, factors))
     return op.give(target)
 
 
