@@ -74,8 +74,19 @@ def test_several_axes_also_where_they_are_apart_in_memory(device: DeviceContext)
     x = np.random.default_rng(2).integers(-100, 100, (3, 5, 4, 6)).astype(np.int32)
     for axes in ((0, 2), (-1, 0), (1, 2, 3), (3, 1)):
         np.testing.assert_array_equal(found(sum(placed(device, x), axes)), x.sum(axes))
+        assert found(mean(placed(device, x), axes)).dtype == np.float64
+        np.testing.assert_allclose(found(mean(placed(device, x), axes)), x.mean(axes), rtol=1e-14, atol=1e-14)
+        y = placed(device, x - x.min())
+        np.testing.assert_array_equal(found(count_nonzero(y, axes)), np.count_nonzero(x - x.min(), axis=axes))
+        np.testing.assert_array_equal(found(all(y, axes)), (x - x.min()).all(axes))
+        np.testing.assert_array_equal(found(any(y, axes)), (x - x.min()).any(axes))
+        np.testing.assert_array_equal(found(min(placed(device, x), axes)), x.min(axes))
     turned = x.transpose(2, 0, 3, 1)
     assert found(argmax(placed(device, turned))) == turned.argmax()
+    halves = np.full((3, 5, 4, 6), 200, np.float16)  # whose sums no Float16 holds
+    np.testing.assert_array_equal(found(mean(placed(device, halves), (0, 2))), np.full((5, 6), 200))
+    ones = found(sum(placed(device, np.ones((3, 5000, 4, 2), np.float16)), (1, 3)))
+    np.testing.assert_array_equal(ones, np.full((3, 4), 10000, np.float16))
 
 
 def test_types_of_results_are_numpys(device: DeviceContext) -> None:

@@ -91,6 +91,11 @@ def _copy_by_loops(
     )
 
 
+def _held(rows: int, columns: int, tile: int) -> int:
+    """Places of the tiles of a matrix, of which those beyond its end stay empty."""
+    return -(-rows // tile) * -(-columns // tile) * tile * tile
+
+
 def _copy_by_tiles(
     op: Operands, x: Operand, out: Operand, extents: Any, here: Any, there: Any, bits: Any, fast: int
 ) -> None:
@@ -102,8 +107,9 @@ def _copy_by_tiles(
     ]
     rows, columns = extents[-1], extents[fast]  # of the source, whose columns lie side by side
     width = min(x.lanes(columns, here[-1], *lines[0][1]), out.lanes(rows, there[fast], *lines[1][1]))
-    if width * x.dtype.itemsize == 16 and width > 1:
-        tile = max(64, 8 * width)
+    tile = max(64, 8 * width)
+    wide = width * x.dtype.itemsize == 16 and width > 1
+    if wide and _held(rows, columns, tile) <= 2 * _held(rows, columns, SINGLE):
         threads = 512 if tile * tile // width >= 1024 else 256
         grid = -(-rows // tile) * -(-columns // tile) * prod(others)
         known = {"bits": bits, "width": width, "tile": tile, "threads": threads}

@@ -391,29 +391,47 @@ def _reduced(
     shape = tuple(1 if n in axes else source.shape[n] for n in range(rank)) if keepdims else extents
     target = op.result(shape, made(source.dtype), out)
     steps = [target.strides[n] for n in rest] if keepdims else target.strides
-    row = _together(op, source, rest, axes, in_order=issubclass(operation, ArgMax))
+    row, operation = _together(op, operation, source, rest, axes, computed, made)
     if issubclass(operation, Max) and not row.shape[-1]:
         source.refuse(
             f"of shape {source.shape}: there is nothing to choose from", "pass an array with elements"
         )
-    reduce(op, operation, row, target.seen((*extents, 1), (*steps, 0)), len(rest), computed(source.dtype))
+    reduce(op, operation, row, target.seen((*extents, 1), (*steps, 0)), len(rest), computed(row.dtype))
     return op.give(target)
 
 
 def _together(
-    op: Operands, x: Operand, rest: Sequence[int], axes: Sequence[int], *, in_order: bool
-) -> Operand:
-    """The same elements, with one axis behind the others in place of several; ``in_order`` of their names.
+    op: Operands,
+    operation: Any,
+    x: Operand,
+    rest: Sequence[int],
+    axes: Sequence[int],
+    computed: Callable[[DType], DType],
+    made: Callable[[DType], DType],
+) -> tuple[Operand, Any]:
+    """The elements with one axis behind the others in place of several, and what is to be known along it.
 
-    It is a copy, where several axes are not one in memory.
+    Where several are not one in memory the longest is reduced before. Places count elements in their order,
+    so for these they are copied.
     """
-    if not in_order:
+    if not issubclass(operation, ArgMax):
         axes = sorted(axes, key=lambda n: -x.strides[n])
-    extents = tuple(x.shape[n] for n in rest)
+    extents, steps = (tuple(of[n] for n in rest) for of in (x.shape, x.strides))
     length = math.prod(x.shape[n] for n in axes)
-    shape, (steps,) = merged(tuple(x.shape[n] for n in axes), tuple(x.strides[n] for n in axes))
+    shape, (along,) = merged(tuple(x.shape[n] for n in axes), tuple(x.strides[n] for n in axes))
     if len(shape) == 1:
-        return x.seen((*extents, length), (*[x.strides[n] for n in rest], steps[0]))
-    places = [*rest, *axes]
-    x = contiguous(op, x.seen(tuple(x.shape[n] for n in places), tuple(x.strides[n] for n in places)))
-    return x.seen((*extents, length), row_major((*extents, length)))
+        return x.seen((*extents, length), (*steps, along[0])), operation
+    if issubclass(operation, ArgMax) or not x.size:
+        places = [*rest, *axes]
+        x = contiguous(op, x.seen(tuple(x.shape[n] for n in places), tuple(x.strides[n] for n in places)))
+        return x.seen((*extents, length), row_major((*extents, length))), operation
+    longest = shape.index(sorted(shape)[-1])
+    others = [n for n in range(len(shape)) if n != longest]
+    kept, apart = (*extents, *[shape[n] for n in others]), (*steps, *[along[n] for n in others])
+    counted = issubclass(operation, Count)
+    part = op.scratch(math.prod(kept), made(x.dtype) if counted else computed(x.dtype))
+    part = part.seen(kept, row_major(kept))
+    row = x.seen((*kept, shape[longest]), (*apart, along[longest]))
+    reduce(op, operation, row, part.seen((*kept, 1), (*part.strides, 0)), len(kept), computed(x.dtype))
+    operation = Sum if operation is Count else operation
+    return _together(op, operation, part, range(len(rest)), range(len(rest), len(kept)), computed, made)
