@@ -122,7 +122,7 @@ def cost(
     gather = GATHER if shape.along > 1 else 0
     own = waves[0] * (stages * each + BESIDES) + waves[1] * (part * each + BESIDES + gather)
     memory = (m * k + n * k) * z * width / (BYTES * units) / min(1, 2 * (whole + parts) / most)
-    own *= shape.blocks
+    own *= min(shape.blocks, -(-(whole + parts) // units))
     total = max(own, memory) + HIDDEN * min(own, memory)
     if splits > 1:
         read = min(splits, EIGHT) + (splits > EIGHT) * -(-splits // EIGHT)
