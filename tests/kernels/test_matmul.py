@@ -16,6 +16,7 @@ from weft.gpu.host import DeviceContext
 from weft.kernels import grouped_matmul, matmul
 from weft.kernels.products import fragments, plain, routes
 from weft.kernels.products.problem import Problem
+from weft.lang.intrinsics import Feature
 from weft.layout import Layout, LayoutTensor
 
 CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-13}
@@ -159,6 +160,27 @@ def test_ways_for_other_gpus(device: DeviceContext, way: Any, monkeypatch: pytes
     a, b = (np.random.default_rng(i).integers(-4, 5, (2, 70, 70)).astype(np.float16) for i in range(2))
     result = matmul(placed(device, a), placed(device, b.transpose(0, 2, 1)), bias=placed(device, a[0, 0]))
     np.testing.assert_array_equal(found(result), a.astype(float) @ b.transpose(0, 2, 1) + a[0, 0])
+
+
+def test_float64_by_tensor_cores(device: DeviceContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU computes their products as lanes of a warp, where it is told to."""
+
+    class Target:
+        def supports(self, feature: Feature) -> bool:
+            return feature is Feature.MMA
+
+    def multiply(problem: Problem, *, tf32: bool) -> None:
+        plain.multiply(problem)
+
+    def target_of(name: str) -> Target:
+        assert name
+        return Target()
+
+    monkeypatch.setattr(plain, "find_target", target_of)
+    monkeypatch.setattr(routes, "multiply", multiply)
+    a, b = (np.random.default_rng(i).normal(size=(2, 70, 75)) for i in range(2))
+    result = matmul(placed(device, a), placed(device, b.transpose(0, 2, 1)))
+    np.testing.assert_allclose(found(result), a @ b.transpose(0, 2, 1), rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize(

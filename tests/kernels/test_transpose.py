@@ -50,6 +50,19 @@ def test_planes_as_gpus_move_them(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(transpose(beside, (0, 2, 1)), x)
 
 
+@pytest.mark.parametrize("axes", [(4, 2, 0, 3, 1), (4, 3, 2, 1, 0), (0, 4, 3, 1, 2)])
+@pytest.mark.parametrize("shape", [(3, 5, 2, 37, 9), (2, 16, 3, 8, 16), (1, 31, 1, 600, 2)])
+def test_short_axes_as_gpus_move_them(
+    shape: tuple[int, ...], axes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Operands, "threads_are_loops", property(lambda _: False))
+    for name in ("uint8", "float16", "float64"):
+        x = np.random.default_rng(8).integers(0, 200, shape).astype(name)
+        np.testing.assert_array_equal(transpose(x, axes), x.transpose(axes))
+        gaps = np.repeat(x, 2, 3)[:, :, :, ::2]
+        np.testing.assert_array_equal(transpose(gaps, axes), x.transpose(axes))
+
+
 def test_orders_that_name_no_axes_are_refused() -> None:
     for axes, message in (((0,), "axes are \\(0,\\), and x has 2"), ((0, 0), "names an axis twice")):
         with pytest.raises(LaunchError, match=message):

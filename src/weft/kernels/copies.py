@@ -2,8 +2,8 @@
 
 Where the fastest axis of both is the same, threads copy vectors of 16 bytes along it. Where it is not, tiles
 go through shared memory (Ruetsch, Micikevicius: "Optimizing Matrix Transpose in CUDA", 2009), whose rows are
-swizzled so that rows are written and columns are read 16 bytes a thread without bank conflicts. Few planes go
-through registers (``weft.kernels.interleaves``).
+swizzled so that rows are written and columns are read 16 bytes a thread without bank conflicts; of short axes
+many matrices at once. Few planes go through registers (``weft.kernels.interleaves``).
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ SHORT = 16
 """Axes that are shorter are copied without tiles."""
 SINGLE, DEEP = 32, 8
 """The extents of a tile of single elements, and how many threads are one behind the other."""
+BLOCK = 2048
+"""Elements that a block has of matrices of short axes."""
 CHUNK = 1 << 15
 """Elements that a task of a CPU copies at most."""
 
@@ -51,10 +53,13 @@ def copy(op: Operands, x: Operand, out: Operand) -> None:
     fast = next((n for n, step in enumerate(here[:-1]) if step == 1 and extents[n] >= SHORT), None)
     turned = there[-1] == 1 and here[-1] != 1 and extents[-1] >= SHORT
     planes = planes_of(extents, here, there)
+    short = None if op.threads_are_loops else _short(extents, here, there)
     if planes is not None:
         interleave(op, x, out, extents, here, there, bits, planes)
     elif op.threads_are_loops:
         _copy_by_loops(op, x, out, extents, here, there, bits)
+    elif short is not None:
+        _copy_by_blocks(op, x, out, extents, here, there, bits, short)
     elif fast is not None and turned:
         _copy_by_tiles(op, x, out, extents, here, there, bits, fast)
     else:
@@ -68,6 +73,34 @@ def copy(op: Operands, x: Operand, out: Operand) -> None:
         grid = -(-units // (THREADS * EACH))
         known = {"bits": bits, "width": width, "number": number, "threads": THREADS, "each": EACH}
         op.launch(copied, grid, THREADS, *lines[0], *lines[1], units, extents, **known)
+
+
+def _short(extents: Any, here: Any, there: Any) -> tuple[int, int] | None:
+    """The source's fastest axis, where it and the result's are short, and the one that is next there."""
+    fast = next((n for n, step in enumerate(here[:-1]) if step == 1), None)
+    if fast is None or there[-1] != 1 or here[-1] == 1 or len(extents) < 3:
+        return None
+    columns, rows = extents[fast], extents[-1]
+    if max(columns, rows) > SINGLE or min(columns, rows) == 1:
+        return None
+    return fast, min((n for n in range(len(extents) - 1) if n != fast), key=lambda n: here[n])
+
+
+def _copy_by_blocks(
+    op: Operands, x: Operand, out: Operand, extents: Any, here: Any, there: Any, bits: Any, axes: Any
+) -> None:
+    fast, middle = axes
+    rest = [n for n in range(len(extents) - 1) if n not in axes]
+    others = tuple(extents[n] for n in rest) or (1,)
+    lines = [
+        (o.memory, tuple(steps[n] for n in rest) or (0,), (steps[middle], step))
+        for o, steps, step in ((x, here, here[-1]), (out, there, there[fast]))
+    ]
+    shape = extents[-1], extents[fast]
+    some = min(extents[middle], max(1, BLOCK // prod(shape)))
+    grid = -(-extents[middle] // some) * prod(others)
+    known = {"bits": bits, "shape": shape, "some": some, "threads": THREADS}
+    op.launch(turned_short, grid, THREADS, *lines[0], *lines[1], extents[middle], others, **known)
 
 
 def _copy_by_loops(
@@ -244,6 +277,47 @@ def turned_wide(
             vector: Any = SIMD[bits, width]
             place = (left + column) * out_step + top + group * width
             target.store(place, vector(*values), alignment=16)
+
+
+@kernel
+def turned_short(
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Any,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Any,
+    middles: Int,
+    extents: Any,
+    *,
+    bits: Comptime[Any],
+    shape: Comptime[tuple[int, int]],
+    some: Comptime[int],
+    threads: Comptime[int],
+):
+    """Some small matrices at once, whose elements a third axis has side by side in the source."""
+    (rows, columns), chunks = shape, (middles + some - 1) // some
+    pitch, count = some * columns + 1, rows * some * columns
+    held = stack_allocation(bits, rows * pitch, address_space=AddressSpace.SHARED)
+    batch, first = block_idx.x // chunks, block_idx.x % chunks * some
+    source, target = (
+        begin(x, x_steps, batch, extents).bitcast(bits),
+        begin(out, out_steps, batch, extents).bitcast(bits),
+    )
+    places, found = [thread_idx.x + k * threads for k in range(-(-count // threads))], list[Any]()
+    for i in places:
+        at = least(i, count - 1)
+        row, middle, column = at // (some * columns), at // columns % some, at % columns
+        found.append(source[row * x_step[1] + least(first + middle, middles - 1) * x_step[0] + column])
+    for i, value in zip(places, found, strict=True):
+        if i < count:
+            held[i // (some * columns) * pitch + i % (some * columns)] = value
+    barrier()
+    for i in places:
+        row, middle, column = i % rows, i // rows % some, i // (rows * some)
+        if i < count and first + middle < middles:
+            at = column * out_step[1] + (first + middle) * out_step[0] + row
+            target[at] = held[row * pitch + middle * columns + column]
 
 
 @kernel
