@@ -81,9 +81,10 @@ def _short(extents: Any, here: Any, there: Any) -> tuple[int, int] | None:
     if fast is None or there[-1] != 1 or here[-1] == 1 or len(extents) < 3:
         return None
     columns, rows = extents[fast], extents[-1]
-    if max(columns, rows) > SINGLE or min(columns, rows) == 1:
+    middle = min((n for n in range(len(extents) - 1) if n != fast), key=lambda n: here[n])
+    if max(columns, rows) > SINGLE or columns * rows * extents[middle] < THREADS:
         return None
-    return fast, min((n for n in range(len(extents) - 1) if n != fast), key=lambda n: here[n])
+    return fast, middle
 
 
 def _copy_by_blocks(
