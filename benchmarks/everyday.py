@@ -55,6 +55,7 @@ def cases(torch: Any) -> Iterator[Case]:
     yield from _sorts(torch)
     yield from _moves(torch)
     yield from _attention(torch)
+    yield from _products(torch)
 
 
 def _normal(torch: Any, *shape: int, dtype: str = "bfloat16") -> Any:
@@ -99,6 +100,13 @@ def _rows(torch: Any) -> Iterator[Case]:
 def _along(torch: Any) -> Iterator[Case]:
     from weft import kernels as own
 
+    for axes in ((0, 2, 3), (2, 3)):
+        x = _normal(torch, 64, 256, 56, 56, dtype="float32")
+        yield (
+            f"mean (64, 256, 56, 56) along {axes}",
+            lambda x=x, axes=axes: own.mean(x, axes),
+            lambda x=x, axes=axes: torch.mean(x, axes),
+        )
     for shape in ((64, 128256), (1 << 20, 8), (1 << 18, 64), (4096, 4096), (1000, 1001), (1 << 24, 1)):
         x = _normal(torch, *shape, dtype="float32") + 1
         for axis in (0, 1):
@@ -142,7 +150,11 @@ def _sorts(torch: Any) -> Iterator[Case]:
 def _moves(torch: Any) -> Iterator[Case]:
     from weft import kernels as own
 
-    for shape, axes in (((8, 2048, 32, 128), (0, 2, 1, 3)), ((64, 3, 224, 224), (0, 2, 3, 1))):
+    for shape, axes in (
+        ((8, 2048, 32, 128), (0, 2, 1, 3)),
+        ((64, 3, 224, 224), (0, 2, 3, 1)),
+        ((8, 16, 32, 64, 16), (4, 2, 0, 3, 1)),
+    ):
         x = _normal(torch, *shape)
         yield (
             f"transpose {shape} {axes}",
@@ -184,7 +196,14 @@ def _attention(torch: Any) -> Iterator[Case]:
                 q, k, v, is_causal=c, enable_gqa=True
             ),
         )
-    for batch, length in ((1, 2048), (32, 4096), (128, 1024)):
+    for heads, length, width in ((8, 1024, 256), (32, 512, 80), (128, 64, 32)):
+        q, k, v = (_normal(torch, 1, heads, length, width) for _ in range(3))
+        yield (
+            f"attention 1 x {heads} x {length} x {width}",
+            lambda q=q, k=k, v=v: own.attention(q, k, v),
+            lambda q=q, k=k, v=v: functional.scaled_dot_product_attention(q, k, v),
+        )
+    for batch, length in ((1, 512), (1, 2048), (1, 8192), (4, 2048), (32, 4096), (128, 1024)):
         q = _normal(torch, batch, 32, 128)
         k, v = (_normal(torch, batch, 8, length, 128) for _ in range(2))
         yield (
@@ -193,4 +212,27 @@ def _attention(torch: Any) -> Iterator[Case]:
             lambda q=q, k=k, v=v: functional.scaled_dot_product_attention(
                 q[:, :, None], k, v, enable_gqa=True
             )[:, :, 0],
+        )
+
+
+def _products(torch: Any) -> Iterator[Case]:
+    from weft import kernels as own
+
+    for m, n in ((1 << 20, 8), (1 << 20, 100), (8, 1 << 20)):
+        a, x = _normal(torch, m, n, dtype="float32"), _normal(torch, n, dtype="float32")
+        yield f"gemv {m} x {n} float32", lambda a=a, x=x: own.gemv(a, x), lambda a=a, x=x: a @ x
+    for dtype, shape in (
+        ("float32", (8, 1, 4096, 4096)),
+        ("float32", (32, 128, 128, 64)),
+        ("bfloat16", (32, 128, 128, 64)),
+        ("float32", (1, 512, 512, 512)),
+        ("bfloat16", (1, 512, 512, 512)),
+        ("float64", (1, 2048, 2048, 2048)),
+    ):
+        z, m, n, k = shape
+        a, b = _normal(torch, z, m, k, dtype=dtype), _normal(torch, z, k, n, dtype=dtype)
+        yield (
+            f"matmul {z} x {m} x {n} x {k} {dtype}",
+            lambda a=a, b=b: own.matmul(a, b),
+            lambda a=a, b=b: a @ b,
         )
