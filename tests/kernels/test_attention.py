@@ -264,6 +264,23 @@ def test_the_kernels_for_hopper_that_decode(
     np.testing.assert_allclose(found(lse), right_lse[:, :, 0], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("shape", "few", "keys"),
+    [((1, 16, 128), 4, 700), ((2, 8, 64), 1, 9000), ((3, 6, 96), 2, 1500), ((40, 4, 128), 4, 300)],
+)
+def test_long_caches(device: DeviceContext, shape: tuple[int, int, int], few: int, keys: int) -> None:
+    """Of which clusters have parts on Hopper, and a kernel joins those of the longest."""
+    batch, heads, features = shape
+    q = numbers(1, (batch, heads, 1, features), "e")
+    k, v = (numbers(n, (batch, few, keys, features), "e") for n in (2, 3))
+    out, lse = decode_attention(
+        placed(device, q[:, :, 0]), placed(device, k), placed(device, v), return_lse=True
+    )
+    right, right_lse = expected(q, k, v)
+    np.testing.assert_allclose(found(out), right[:, :, 0], rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(found(lse), right_lse[:, :, 0], rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("width", [128, 256])
 def test_the_kernels_for_hopper_spill_nothing(width: int) -> None:
     ctx = DeviceContext(api="cpu")
