@@ -23,6 +23,7 @@ CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-13}
 
 
 SHAPES = [(300, 520, 136), (5, 1000, 77), (129, 7, 2000), (1, 1, 3001), (1, 700, 900), (700, 1, 900)]
+SHAPES += [(8, 17000, 520), (9000, 20, 256)]  # whose tiles are narrow
 
 
 def close(result: Any, expected: Array, tolerance: float) -> None:
