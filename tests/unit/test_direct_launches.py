@@ -234,6 +234,34 @@ def test_what_becomes_long_goes_to_the_stream_again(ctx: DeviceContext) -> None:
         repeated(lambda: ctx.enqueue_function(spin, x, 10, grid_dim=1, block_dim=1), ctx)
 
 
+@kernel
+def tell_last(
+    x: Pointer[Int], rounds: Int, a: Int, b: Int, c: Int, d: Int, e: Int, f: Int, g: Int, h: Int, i: Int,
+    j: Int, k: Int, v: Int, m: Int, n: Int, o: Int, p: Int, q: Int, r: Int, s: Int, t: Int, u: Int,
+):  # fmt: skip
+    total = Int(0)
+    for round in range(rounds):
+        total = total * 3 + round ^ total
+    x[1] = total
+    x[0] = a + b + c + d + e + f + g + h + i + j + k + v + m + n + o + p + q + r + s + t + u
+
+
+def test_many_arguments_of_queued_launches_stay_apart(ctx: DeviceContext) -> None:
+    def launch(n: int) -> None:
+        ctx.enqueue_function(tell_last, buffers[n], 300_000, *[n] * 21, grid_dim=1, block_dim=1)
+
+    buffers = [ctx.enqueue_create_buffer(Int, 2) for _ in range(8)]
+    repeated(lambda: launch(0), ctx)
+    start = getattr(lane(ctx), "_native").queued  # noqa: B009
+    for n in range(8):
+        launch(n)
+    assert getattr(lane(ctx), "_native").queued >= start + 7  # noqa: B009
+    ctx.synchronize()
+    for n, buffer in enumerate(buffers):
+        with buffer.map_to_host() as host:
+            assert host[0] == 21 * n
+
+
 def test_what_is_larger_and_still_short_is_run_at_once_later(ctx: DeviceContext) -> None:
     x = ctx.enqueue_create_buffer(Int, 1)
     for rounds in (10, 300, 1000):

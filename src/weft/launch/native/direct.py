@@ -115,7 +115,7 @@ def _later(
         return Int32(_PYTHON)
     launch = (job.bitcast(Int) + queues.OWN_AT).bitcast(LaunchBlock)
     total = _fill(launch, direct, at, slots)
-    own = (launch + 1).bitcast(Int)
+    own = launch.bitcast(Int) + queues.RECORD
     for n in range(at[0].slots - tables.ARGUMENTS):
         own[n] = slots[tables.ARGUMENTS + n]
     width = min(direct[0].width, total)

@@ -18,8 +18,10 @@ from weft.launch.native.tables import MOST_SLOTS, LaunchBlock
 MOST_QUEUES = 64
 MOST_HELD = 8
 """Objects of Python that a launch keeps alive."""
-OWN = 11 + MOST_SLOTS
-"""Words of a launch's record and arguments."""
+RECORD = 11
+"""Words of a launch's record up to those of kernels that Python launches."""
+OWN = RECORD + MOST_SLOTS
+"""Words of that and of a launch's arguments."""
 JOB_AT, OWN_AT = 32, 21
 """Words of a queue before its launches, and of a launch before ``own``."""
 GENERATION, SLEEPERS, SPINNERS, MOST_SPINNERS, USED, COMING, MUTEX, WORK, DONE, QUEUES = (
