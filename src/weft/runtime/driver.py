@@ -254,11 +254,6 @@ class Toolkit(Protocol):
 class NativeLauncher(Protocol):
     """Native code that launches to streams of a context, as its driver sees it."""
 
-    @property
-    def pool(self) -> Sequence[int]:
-        """The addresses of functions by which threads of the host share launches."""
-        ...
-
     def take_used(self, stream: int) -> list[KernelInfo]:
         """What was launched on a stream since the last call."""
         ...
@@ -301,6 +296,10 @@ class NativeStream(Protocol):
 
     def note_launched(self, kernels: Mapping[str, KernelInfo]) -> None:
         """Take notice of kernels, by their names, that native code is about to launch by these functions."""
+        ...
+
+    def provide(self, pool: Sequence[int]) -> None:
+        """There are functions at these addresses by which threads of the host share launches."""
         ...
 
     def add_launcher(self, launcher: NativeLauncher) -> None:

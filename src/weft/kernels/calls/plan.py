@@ -153,18 +153,21 @@ class Plan:
             addresses.append(self._room_address(room))
         for tiles in self._tiles:
             addresses.append(tiles.descriptor(context, addresses))
-        if self._holds:
-            for array in (*arrays, room):
-                context.keep(array)
-        self._launch(addresses)
+        holds = self._holds
+        try:
+            self._launch(addresses)
+            if self._waits:
+                context.synchronize()
+                holds = False
+        finally:
+            if holds:
+                for array in (*arrays, room):
+                    context.keep(array)
+                context.queued()
         if self._guest is not None:
             context.note_guest(*self._guest)
-        elif self._holds:
-            context.queued()
         if self._spare is not None and room is not None:
             self._spare.append(room)  # what comes next on the stream comes after this
-        if self._waits:
-            context.synchronize()
         if self._only is not None:
             return (arrays[self._only],)
         return (tuple([arrays[n] for n in self._result]),)

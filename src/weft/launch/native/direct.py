@@ -103,7 +103,8 @@ def _later(
 ) -> Int32:
     """Put a launch into the queue of its stream."""
     queue, changes = direct[0].lane[0].queue, table[0].changes
-    if queue[queues.QUEUED] - queue[queues.ENDED] >= queues.MOST_JOBS:
+    many = at[0].slots > tables.ARGUMENTS + tables.MOST_SLOTS
+    if many or queue[queues.QUEUED] - queue[queues.ENDED] >= queues.MOST_JOBS:
         return Int32(_PYTHON)
     release(job_of(queue, queue[queues.QUEUED]))
     # which may have run code of Python, and that have done anything

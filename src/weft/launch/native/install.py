@@ -54,7 +54,7 @@ def install(context: DeviceContext) -> Launcher | None:
 
     failed = native.launch_failed
     launcher = Launcher((code.stub, code.keep), native.launch_addresses(), slow, failed, native.number)
-    launcher.pool = code.pool
+    native.provide(code.pool)
     native.add_launcher(launcher)
     return launcher
 

@@ -162,8 +162,6 @@ class Launcher:
         self._code = code[0]
         self._keep = code, slow, failed, looked_up, interface
         self._home = home
-        self.pool: Sequence[int] = ()
-        """The functions by which threads of the CPU share launches (``code.Native.pool``)."""
         self._paused = False
         self._sites: list[Known] = []
         self._missed: dict[Hashable, int] = {}

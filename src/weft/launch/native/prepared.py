@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from weft.abi.artifact import KernelInfo
+from weft.abi.cpu_launch import DirectLaunch
 from weft.lang.c_structs import c_struct
 from weft.launch.native.builtins import make_builtin, records
 from weft.launch.native.code import prepared
 from weft.launch.native.objects import WORD, supported, words
 from weft.launch.native.replay import MOST_SOURCES, MOST_WORDS, STEP_BITS, Patch, Replay, Step
+from weft.launch.native.tables import ARGUMENTS, Ask, Entry, Site, Table
 from weft.runtime.driver import Launch, Stream
 
 
@@ -69,15 +71,18 @@ class Prepared:
     def _make_native(self) -> Callable[..., int] | None:
         """What launches by the driver alone; None where nothing can, or the code is not here yet."""
         native = self._stream.native
-        launch, launch_ex = (0, 0) if native is None else native.launch_addresses()
-        if native is None or not launch or not supported():
+        if native is None or not supported():
             self._fits = False
             return None
         code = prepared()
         if code is None:
             return None
+        launch, launch_ex = native.launch_addresses()
+        native.provide(code.pool)
         handles = [native.handles(step.launch) for step in self._steps]
-        if any(config is not None for _, config in handles) and not launch_ex:
+        configs = [config for _, config in handles if config is not None]
+        direct = len(configs) == len(handles) and all(isinstance(c, DirectLaunch) for c in configs)
+        if not direct and not (launch and (launch_ex or not configs)):
             self._fits = False
             return None
         keep = [records(Patch, step.patches) for step in self._steps]
@@ -85,26 +90,37 @@ class Prepared:
             _step(step, function, config, patches)
             for step, (function, config), patches in zip(self._steps, handles, keep, strict=True)
         ]
-        array = (c_struct(Step) * max(1, len(steps)))(*steps)
-        table = c_struct(Replay)(launch, launch_ex, native.number, ctypes.addressof(array), len(steps))
-        table.keep = array, steps, keep, handles, code
+        array, nothing = (c_struct(Step) * max(1, len(steps)))(*steps), c_struct(Table)()
+        where = native.number, ctypes.addressof(array), len(steps), ctypes.addressof(nothing)
+        table = c_struct(Replay)(launch, launch_ex, *where)
+        table.keep = array, steps, keep, handles, code, nothing
         self._note = native.note_launched
         self._native = made = make_builtin("replay", code.replay, table)
         return made
 
 
 def _step(step: Patched, function: int, config: Any, patches: Any) -> Any:
-    launch = step.launch
-    arguments = words([*memoryview(launch.arguments).cast("q")])
+    launch, configured = step.launch, 0 if config is None else int(config.getPtr())
+    packed = words([*launch.grid, *launch.block, *memoryview(launch.arguments).cast("q")])
+    parameters = enumerate(launch.function.kernel.signature.parameters, ARGUMENTS)
+    slots = [slot for slot, p in parameters if not p.pointer and p.dtype.is_integer]
+    entries = records(Entry, [(Ask.INTEGER, 0, 0, 0, 0, 0, slot) for slot in slots])
+    site = c_struct(Site)(
+        entries=ctypes.addressof(entries),
+        total=len(slots),
+        slots=len(packed),
+        shared=launch.shared_bytes,
+        config=configured,
+    )
     made = c_struct(Step)(
         function=function,
         shared=launch.shared_bytes,
-        config=0 if config is None else int(config.getPtr()),
-        arguments=ctypes.addressof(arguments),
-        count=len(launch.arguments) // WORD,
+        config=configured,
+        words=ctypes.addressof(packed),
+        count=len(packed),
         patches=ctypes.addressof(patches),
         patched=len(step.patches),
+        site=ctypes.addressof(site),
     )
-    made.grid[:], made.block[:] = launch.grid, launch.block
-    made.keep = arguments
+    made.keep = packed, entries, site
     return made

@@ -11,7 +11,7 @@ import itertools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from weft.abi.artifact import FAULTS, Artifact, KernelInfo, LoadedCode
@@ -351,10 +351,13 @@ class CpuStream:
     def note_launched(self, kernels: Mapping[str, KernelInfo]) -> None:
         """Nothing asks afterwards what was launched."""
 
+    def provide(self, pool: Sequence[int]) -> None:
+        """There are functions by which threads of the host share launches."""
+        provide(pool)
+
     def add_launcher(self, launcher: NativeLauncher) -> None:
         """Take part in what native code launches here."""
         self._launchers.add(launcher)
-        provide(launcher.pool)
 
     def empties(self) -> tuple[object]:
         """Launches of several streams that are compared, of which a wait tells that they have ended."""

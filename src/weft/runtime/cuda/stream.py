@@ -6,7 +6,7 @@ import ctypes
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import KernelInfo
@@ -313,6 +313,9 @@ class CudaStream:
     def note_launched(self, kernels: Mapping[str, KernelInfo]) -> None:
         """Take notice of kernels, by their names, that native code is about to launch."""
         self._queue.launched.update(kernels)
+
+    def provide(self, pool: Sequence[int]) -> None:
+        """The device has threads of its own."""
 
     def add_launcher(self, launcher: NativeLauncher) -> None:
         """Take part in what native code launches here."""
