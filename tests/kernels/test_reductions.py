@@ -134,6 +134,26 @@ def test_the_first_of_equal_elements_is_found_and_of_nans(device: DeviceContext)
     assert np.isnan(found(max(placed(device, x))))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "uint8"])
+@pytest.mark.parametrize("n", [1, 7, 16, 33, 64, 4095, 12_300])
+def test_places_are_numpys_whatever_row_it_is(device: DeviceContext, n: int, dtype: str) -> None:
+    """Rising, falling, of equals, of the ends of the type, with nan: on a CPU in pieces of 4096."""
+    rising = np.arange(n).clip(0, 120)
+    x = np.stack([rising, rising[::-1], rising * 0 + 7, rising % 100, *[rising * 0] * 4]).astype(dtype)
+    if x.dtype.kind == "f":
+        x[4:6] = np.array([[-np.inf], [np.inf]])
+        x[6, [n // 3, n - 1]] = x[7, n - 1] = np.nan
+        x[7, 0] = np.inf
+    else:
+        x[4:6] = np.array([[np.iinfo(dtype).min], [np.iinfo(dtype).max]])
+    apart = np.zeros((8, 2 * n), dtype)[:, ::2]
+    apart[:] = x
+    for ours, theirs in PLACES:
+        for rows in (x, apart):
+            np.testing.assert_array_equal(found(ours(placed(device, rows), 1)), theirs(x, axis=1))
+            assert found(ours(placed(device, rows))) == theirs(x)
+
+
 def test_results_are_the_same_each_time(device: DeviceContext) -> None:
     x = np.random.default_rng(3).normal(size=(2, 300_000)).astype(np.float32)
     tensor = placed(device, x)

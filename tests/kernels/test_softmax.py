@@ -60,6 +60,17 @@ def test_the_result_may_be_the_array_itself_or_another(device: DeviceContext) ->
         np.testing.assert_array_equal(found(result), [[0.5, 0.5], [1.0, 0.0]])
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(5, 7), (21, 333), (40, 15)])
+def test_odd_rows_in_place_are_read_before_they_are_written(rows: int, columns: int) -> None:
+    """Vectors of a CPU that begin among others' elements do not read what other threads have written."""
+    x = np.random.default_rng(rows).normal(size=(rows, columns)).astype(np.float32)
+    with DeviceContext(api="cpu", checked=True) as ctx:
+        for axis in (0, 1):
+            tensor = placed(ctx, x)
+            softmax(tensor, axis, out=tensor)
+            np.testing.assert_allclose(found(tensor), expected(x, axis, log=False), rtol=1e-5)
+
+
 @pytest.mark.parametrize("low", [-100.0, -1e6, -1e30, -3e38])
 def test_elements_beside_nothing_are_far_below_zero(device: DeviceContext, low: float) -> None:
     row = np.full(600, -np.inf, np.float32)

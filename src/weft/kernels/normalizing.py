@@ -22,6 +22,8 @@ of shorter ones: on an H200 softmax of 16384² Float32 goes from 4126 to 4218 GB
 3890; layer norm of BFloat16 from 4080 with 24 to 4173 with 8."""
 LONG = 256
 """Elements of rows that are worth an element more for each thread, so that the others lie in vectors."""
+AT_ONCE = 8
+"""Vectors that a CPU's thread joins before it joins them with those before."""
 SHORT = 1 << 18
 """Elements of a row that a CPU's caches keep from the first reading to the second: no more tasks for it."""
 
@@ -133,5 +135,8 @@ def _streamed(op: Operands, rows: Rows, size: int) -> Plan:
     chunks = chunks_of(op, rows.number, rows.n, least) if rows.n >= least else 1
     if chunks == 1 and threads > 1 and not wide:
         threads *= 2
-    known = {"threads": threads, "lanes": threads, "each": EACH, "width": rows.width}
+    each = EACH
+    if op.threads_are_loops:  # whose vectors beyond go one by one
+        each = min(AT_ONCE, 1 << max(1, rows.n // rows.width).bit_length() - 1)
+    known = {"threads": threads, "lanes": threads, "each": each, "width": rows.width}
     return Plan(row_reductions.reduced, rows.number * chunks, threads, chunks, known)

@@ -162,7 +162,8 @@ class Found(Generic[T, P]):
 class ArgMax(Max):
     """The place of the first of the greatest elements, or of the first nan."""
 
-    state = Found
+    state, extreme = Found, Max
+    """``extreme`` finds the element whose place is asked for."""
     each, short, threads = 2, 8, 256  # since merging takes long
 
     @classmethod
@@ -198,7 +199,7 @@ class ArgMax(Max):
 class ArgMin(ArgMax):
     """The place of the first of the least elements, or of the first nan."""
 
-    sign = -1
+    sign, extreme = -1, Min
 
 
 @planned

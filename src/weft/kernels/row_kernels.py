@@ -17,7 +17,7 @@ from weft.gpu import (
 )
 from weft.gpu.bulk import async_bulk_prefetch
 from weft.kernels.row_memory import apart, begin, by_pairs, joined, load, store, together, type_of
-from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
+from weft.lang import Comptime, Int, Pointer, func, iota, kernel, unroll
 from weft.lang.machine import threads_are_loops
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
@@ -221,13 +221,17 @@ def along(
     start, stop, pace = stretch(chunk, chunks, whole, piece)
     for first in range(start, stop, pace):
         own = _met(operation, own, row, first + place, step, end, whole=True, **shape)
-    if whole < end and whole // piece % chunks == chunk:
+    if threads_are_loops():
+        if chunk == chunks - 1:
+            for at in range(whole, end, width):
+                own = _met(operation, own, row, at, step, end, kind=kind, width=width, each=1, whole=True)
+            if end < n:  # by a vector that begins among those before
+                last = n - width
+                value = added_to(*row[:2], last, row[2], width, kind)
+                own = operation.merge(own, operation.of([value], [iota(Int, width) + last >= end], [last])[0])
+    elif whole < end and whole // piece % chunks == chunk:
         own = _met(operation, own, row, whole + place, step, end, whole=False, **shape)
-    found = joined(operation, own)
-    if threads_are_loops() and chunk == chunks - 1:
-        for at in range(end, n):
-            found = _met(operation, found, row, Int(at), 1, n, kind=kind, width=1, each=1, whole=True)
-    return found
+    return joined(operation, own)
 
 
 @kernel
@@ -274,11 +278,18 @@ def streamed(
     known, end = (operation, all, line, places, paces, (weight, bias), given, n), n // width * width
     step, many = threads * width, 1 if threads_are_loops() else each
     start, stop, pace = stretch(chunk, 1 if states is None else chunks, end, step * many)
+    last = n - width
+    rest = (
+        added_to(*line[:2], last, line[2], width, kind) if threads_are_loops() else None
+    )  # or it is overwritten
     for at in range(start + thread_idx.x * width, stop, pace):
         _written(*known, at, step, end, each=many, **shape)
-    if threads_are_loops() and (states is None or chunk == chunks - 1):
-        for at in range(end, n):
-            _written(*known, at, 1, n, kind=kind, width=1, each=1)
+    if threads_are_loops() and end < n:
+        if states is None:
+            _put(operation, all, places, paces, (weight, bias), given, n, last, rest, kind)
+        elif chunk == chunks - 1:  # where others may have elements before
+            for at in range(end, n):
+                _written(*known, at, 1, n, kind=kind, width=1, each=1)
 
 
 @func
@@ -307,8 +318,26 @@ def _written(
     ]
     for at, value in zip(ats, values, strict=True):
         if each == 1 or at < end:
-            if places[1] is not None:
-                store(places[1], at, to[1], value)
-            own, kept = operation.of([value], [True], [at])
-            by, plus = [vector_of(vector, at, width, kind) for vector in vectors]
-            store(places[0], at, to[0], operation.writer(all, own, n, given)(kept[0], by, plus))
+            _put(operation, all, places, to, vectors, given, n, at, value, kind)
+
+
+def _put(
+    operation: Any,
+    all: Any,
+    places: Any,
+    to: Any,
+    vectors: Any,
+    given: Any,
+    n: Any,
+    at: Any,
+    value: Any,
+    kind: Any,
+) -> None:
+    """Write the results of a vector of elements."""
+    if places[1] is not None:
+        store(places[1], at, to[1], value)
+    own, kept = None, value
+    if not threads_are_loops():
+        own, (kept,) = operation.of([value], [True], [at])
+    by, plus = [vector_of(vector, at, value.lanes, kind) for vector in vectors]
+    store(places[0], at, to[0], operation.writer(all, own, n, given)(kept, by, plus))

@@ -46,13 +46,13 @@ def load(start: Any, at: Any, step: Any, width: int, kind: Any, aligned: bool = 
     return start.load(at, width=width, alignment=_alignment(start, width if aligned else 1)).cast(kind)
 
 
-def store(start: Any, at: Any, step: Any, value: Any) -> None:
+def store(start: Any, at: Any, step: Any, value: Any, mask: Any = None) -> None:
     """Write elements from number ``at`` on."""
     value = value.cast(start.element_type)
     if value.lanes == 1:
         start[at * step] = value
     else:
-        start.store(at, value, alignment=_alignment(start, value.lanes))
+        start.store(at, value, alignment=_alignment(start, value.lanes), mask=mask)
 
 
 def _alignment(start: Any, width: int) -> int:
@@ -99,6 +99,8 @@ def _beside(a: Any, b: Any) -> Any:
 
 def joined(operation: Any, state: Any) -> Any:
     """What the lanes of a state say, as one."""
+    if threads_are_loops() and hasattr(operation, "of_lanes"):
+        return operation.of_lanes(state)
     while _lanes(state) > 1:
         state = operation.merge(*_parts(operation, state, _halves))
     return state

@@ -7,7 +7,8 @@ from typing import Any
 from weft.gpu import barrier, block_idx, thread_idx
 from weft.kernels.row_kernels import line_of, of_chunks, stretch
 from weft.kernels.row_memory import as_lanes, begin, lane, load, store, type_of
-from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
+from weft.lang import Comptime, Int, Pointer, func, iota, kernel, unroll
+from weft.lang.machine import threads_are_loops
 from weft.math import ceildiv
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
@@ -48,13 +49,13 @@ def down(
 
     Then the threads of a row join what they know, as a tree in shared memory. ``way`` says what becomes of
     that: ``"part"`` of the rows' chunks, ``"result"``, or what ``"rows"`` are made of it. Where ``states``
-    say what is known of the chunks, they join these. Where strips ``overlap``, the last of a reduction's line
-    in memory begins earlier, and leaves out those that it has ``met`` in the one before.
+    say what is known of the chunks, they join these. Where strips ``overlap``, the last of a line in memory
+    begins earlier, and leaves out those that it has ``met`` in the one before.
     """
     chunk, strip = block_idx.x % chunks, block_idx.x // chunks
     row = (strip * across + thread_idx.x) * width
     mine, level, met = least(row, rows - width), thread_idx.y, 0
-    if overlap and way != "rows":
+    if overlap:
         line, beside = extents[-1], ceildiv(extents[-1], width)
         met = max(0, strip % beside * width + width - line)
         row = mine = strip // beside * line + strip % beside * width - met
@@ -75,7 +76,7 @@ def down(
             places = (*places[:2], begin(total.start, total.steps, mine, extents), total.step)
         start, stop, pace = stretch(chunk, chunks, n, deep)
         for at in range(start + level, stop, pace):
-            _written(operation, own, lines, places, (weight, bias), given, n, at, row < rows, **shape)
+            _written(operation, own, lines, places, (weight, bias), given, n, at, row < rows, met, **shape)
     elif level == 0 and row < rows:
         for i in unroll(range(width)):
             known = lane(operation, own, i)
@@ -141,19 +142,25 @@ def _written(
     n: Any,
     at: Any,
     there: Any,
+    met: Any,
     *,
     kind: Comptime[Any],
     width: Comptime[int],
 ):
-    """The results of an element of each row."""
+    """The results of an element of each row, but for the first that are ``met``."""
     value = _value(lines, at, width, kind)
-    one, kept = operation.of([value], [True], [at])
+    one, kept = None, value
+    if not threads_are_loops():
+        one, (kept,) = operation.of([value], [True], [at])
     by, plus = [None if vector is None else vector.start[at].cast(kind) for vector in vectors]
     if there:
-        if places[2] is not None:
-            store(places[2] + at * places[3], 0, 1, value)
-        result = operation.writer(own, one, n, given)(kept[0], by, plus)
-        store(places[0] + at * places[1], 0, 1, result)
+        result, mask = operation.writer(own, one, n, given)(kept, by, plus), iota(Int, width) >= met
+        for start, step, made in ((places[2], places[3], value), (places[0], places[1], result)):
+            if start is not None:
+                if width == 1 or met == 0:
+                    store(start + at * step, 0, 1, made)
+                else:
+                    store(start + at * step, 0, 1, made, mask)
 
 
 def _value(lines: Any, at: Any, width: int, kind: Any) -> Any:

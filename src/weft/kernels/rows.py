@@ -62,7 +62,8 @@ def rows_of(op: Operands, axis: int, *operands: Operand | None, vectors: int = 4
     shape, strides = tuple(x.shape[k] for k in order), [tuple(o.strides[k] for k in order) for o in there]
     extents, steps = merged(shape, *strides)
     along = [o.strides[axis] for o in there]
-    beside = along[0] != 1 and n > 1 and steps[0][-1] == 1 and extents[-1] > 1
+    apart = op.threads_are_loops if n == 1 else along[0] != 1
+    beside = apart and steps[0][-1] == 1 and extents[-1] > 1
     width = 1
     near = [own[-1] for own in steps] if beside else along
     if all(step == 1 for step in near[:vectors]):
@@ -70,9 +71,9 @@ def rows_of(op: Operands, axis: int, *operands: Operand | None, vectors: int = 4
         far = [(*own[:-1], step) if beside else own for own, step in zip(steps, along, strict=True)]
         width = min([o.lanes(length, *own) for o, own in zip(there, far[:vectors], strict=False)])
         if op.threads_are_loops:
-            width = LANES if not beside or length % LANES == 0 else 1
-            if beside and vectors == 1:  # strips of a reduction may overlap
-                width = min(COLUMNS, 1 << length.bit_length() - 1)
+            width = min(COLUMNS if beside and vectors == 1 else LANES, 1 << max(1, length).bit_length() - 1)
+            if beside and vectors > 1 and length % width and len({o.address for o in there}) < len(there):
+                width = 1  # strips that overlap would read what others have written
     if beside and not op.threads_are_loops:
         width = min(width, 4)  # as threads share what they know
     if len(extents) == 2:

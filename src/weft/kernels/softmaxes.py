@@ -70,8 +70,20 @@ class Softmax:
         return Running(most, a.total * cls.power(a.most - base) + b.total * cls.power(b.most - base))
 
     @classmethod
+    def of_lanes(cls, state: Any) -> Any:
+        """Of all lanes together."""
+        most = state.most.reduce_max()
+        return Running(most, (state.total * cls.power(state.most - _finite(most))).reduce_add())
+
+    @classmethod
     def writer(cls, all: Any, own: Any, n: Any, given: Any) -> Any:
-        """Makes results of what a thread has kept, ``own`` of which is known, and ``all`` of the row."""
+        """Makes results of what a thread has kept, ``own`` of which is known, and ``all`` of the row.
+
+        Without ``own`` it has kept the elements.
+        """
+        if own is None:
+            base, factor = _finite(all.most), 1.0 / all.total
+            return lambda kept, by, plus: cls.power(kept - base) * factor
         scale = cls.power(own.most - all.most) / all.total  # 0 of nothing but -inf
 
         def write(kept: Any, by: Any, plus: Any) -> Any:
@@ -180,5 +192,6 @@ def _softmax(name: str, operations: tuple[Any, Any], x: Any, axis: int, out: Any
     source = op["x"].of("float")
     along = op.axis(axis)
     target = op.result(source.shape, source.dtype, out, same=[source])
-    normalize(op, operations[source.dtype.bits < 32], source, target, along)
+    short = source.dtype.bits < 32 and not op.threads_are_loops  # a CPU has no fast powers of its own
+    normalize(op, operations[short], source, target, along)
     return op.give(target)
