@@ -49,6 +49,36 @@ def test_ranges_without_extent_are_refused() -> None:
         histogram(np.zeros(3), 3, (1, 1))
     with pytest.raises(LaunchError, match="range is from -1e\\+308 to 1e\\+308"):
         histogram(np.zeros(3), 3, (-1e308, 1e308))
-    for ends in (None, (0, 1, 2), (0.0, np.inf), (np.nan, 1.0)):  # NumPy refuses the last three, too
+    for ends in (3, (0, 1, 2), (0.0, np.inf), (np.nan, 1.0)):  # NumPy refuses the last three, too
         with pytest.raises(LaunchError, match="range= takes two finite numbers"):
             histogram(np.zeros(3), 3, cast("Any", ends))
+
+
+@pytest.mark.parametrize("kind", "efdilB")
+@pytest.mark.parametrize("n", [0, 1, 100, 5000])
+@pytest.mark.parametrize("bins", [1, 3, 10, 64])
+def test_without_a_range_it_is_that_of_the_elements(
+    device: DeviceContext, kind: str, n: int, bins: int
+) -> None:
+    generator = np.random.default_rng(n + bins)
+    given = generator.normal(scale=20, size=n) if kind in "efd" else generator.integers(0, 200, n)
+    for x in (given.astype(kind), given.round(1).astype(kind), np.full((2, n), 7, kind)[:, ::2]):
+        right, _ = np.histogram(x, bins)
+        np.testing.assert_array_equal(found(histogram(placed(device, x), bins)), right)
+
+
+def test_elements_that_have_no_range_are_refused() -> None:
+    for wrong, told in ((np.nan, "nan to nan"), (np.inf, "1\\.0 to inf"), (-np.inf, "-inf to 1\\.0")):
+        x = np.array([1.0, wrong])
+        with pytest.raises(ValueError, match="autodetected range"):
+            np.histogram(x)
+        with pytest.raises(LaunchError, match=f"x is from {told}, which is no range") as error:
+            histogram(x)
+        assert error.value.diagnostics[0].hints == (
+            "write range=(low, high): what is outside is not counted",
+        )
+    x = np.array([1.0, 1.0000001], np.float32)
+    with pytest.raises(ValueError, match="Too many bins"):
+        np.histogram(x)
+    with pytest.raises(LaunchError, match="from 1\\.0 to 1\\.0000001192092896 Float32 has no 10 parts"):
+        histogram(x)

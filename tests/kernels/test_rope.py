@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,9 @@ def test_angles_that_do_not_fit_are_refused() -> None:
         LaunchError, match="cos is of shape \\(2, 3\\), and for the positions of x it is \\(3, 3\\)"
     ):
         rope(x, angles[:2], angles)
+    for wrong in (np.zeros((1, 3, 2), np.float32), np.zeros(2, np.float32), np.zeros((), np.float32)):
+        told = f"sin is of shape {wrong.shape}, and takes two axes: positions and angles"
+        with pytest.raises(LaunchError, match=re.escape(told)) as error:
+            rope(x, angles[:, :2], wrong)
+        hint = "pass one of shape (3, k), with 1 to 2 angles for all of x"
+        assert error.value.diagnostics[0].hints == (hint,)

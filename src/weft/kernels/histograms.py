@@ -15,11 +15,13 @@ from weft.atomic import Atomic
 from weft.diagnostics import LaunchError
 from weft.dtype import as_dtype
 from weft.gpu import barrier, block_idx, grid_dim, thread_idx, warp_id
+from weft.kernels import reductions
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import DTYPE_KINDS, Operands, end_of
 from weft.kernels.scalars import as_index, as_number
 from weft.lang import Comptime, Float64, Int, Int64, Pointer, UInt32, func, kernel, no_contraction, unroll
+from weft.lang.number import type_name
 from weft.math import floor
 from weft.math import max as most
 from weft.math import min as least
@@ -34,43 +36,57 @@ _MOST = 1 << 31
 """Bins."""
 
 
-@planned
 def histogram(x: A, bins: int = 10, range: tuple[float, float] | None = None, *, out: Any = None) -> A:
     """How many elements lie in each of ``bins`` equal parts of a range; Int64.
 
     A part has its lower end and not its upper one, but the last part has both; elements outside and nan are
     not counted. The parts' ends are those of ``np.histogram``: ``low + i * ((high - low) / bins)`` in
-    Float64, rounded to the type of ``x`` if that is a float.
+    Float64, rounded to the type of ``x`` if that is a float; or in that type, if the range is its own.
 
     Args:
         x: numbers, of any shape and strides.
         bins: how many parts.
-        range: the lower end and the upper one: ``(0, 256)`` with 256 bins counts bytes. It has to be given;
-            the ends of the data, which NumPy takes without it, would be another pass that the host waits for.
+        range: the lower end and the upper one: ``(0, 256)`` with 256 bins counts bytes. Without it the least
+            and the greatest element, for which the host waits; of equals half less and more, of none 0 and 1.
         out: where the result goes, (bins,).
 
     Raises:
-        LaunchError: an argument is wrong.
+        LaunchError: an argument is wrong; an element is nan or infinite, and there is no range.
 
     Example:
         >>> import numpy as np
         >>> from weft.kernels import histogram
         >>> histogram(np.array([0.1, 0.2, 0.9, 1.0, 7.0]), 4, (0, 1))
         array([2, 0, 0, 2])
+        >>> histogram(np.array([0.1, 0.2, 0.9, 1.0, 7.0]), 4)
+        array([4, 0, 0, 1])
     """
+    if range is not None:
+        return _within(x, bins, range, out=out)
+    # each call has ends of its own, for which no plan is to be kept
+    return cast("Any", _within).__wrapped__(x, bins, _ends_of_data(x), out=out, own=True)
+
+
+@planned
+def _within(x: Any, bins: Any, range: Any, *, out: Any = None, own: bool = False) -> Any:
     op = Operands("histogram", x=x)
     source = op["x"].of("number")
     bins, (low, high) = as_index("histogram", "bins", bins, 1, 1, _MOST), _ends(range)
     if not low < high or isinf(high - low):
         message = f"histogram: range is from {low} to {high}"
         raise LaunchError.here("argument-type", message, "write the less of both first", at=("range", 2))
+    kind = source.kind if source.dtype.is_float else Float64
+    far, more = max(low, high, key=abs), (high - low) / bins * 0.500001  # than half of what is beside far
+    if float(kind(far)) == float(kind(far - more if far > 0 else far + more)):
+        message = f"histogram: from {low} to {high} {type_name(kind.dtype)} has no {bins} parts"
+        raise LaunchError.here("argument-type", message, "ask for fewer bins", at=("bins", 1))
     target = op.result((bins,), as_dtype("int64"), out)
     source = contiguous(op, source)
     counts = target if target.is_whole else op.scratch(bins, target.dtype)
     unit = 1 if op.threads_are_loops else THREADS
     op.launch(cleared, -(-bins // unit), unit, counts, bins, threads=unit)
     if source.size:
-        _count(op, source, counts, bins, low, high)
+        _count(op, source, counts, bins, low, high, kind if own else Float64)
     if counts is not target:
         copy(op, counts, target)
     return op.give(target)
@@ -82,12 +98,28 @@ def _ends(given: Any) -> tuple[float, float]:
         ends = tuple([as_number("histogram", "range", end, 2) for end in cast("Iterable[Any]", given)])
     if len(ends) != 2 or not all(map(isfinite, ends)):
         message = f"histogram: range= takes two finite numbers, not {given!r}"
-        hint = "write range=(low, high): the ends of what x holds are x.min() and x.max()"
+        hint = "write range=(low, high), or leave it out: then it is from x.min() to x.max()"
         raise LaunchError.here("argument-type", message, hint, at=("range", 2))
     return ends[0], ends[1]
 
 
-def _count(op: Operands, x: Any, counts: Any, bins: int, low: float, high: float) -> None:
+def _ends_of_data(x: Any) -> tuple[float, float]:
+    op = Operands("histogram", x=x)
+    source, ends = op["x"].of("number"), [0.0, 1.0]
+    if source.size:
+        for n, find in enumerate((reductions.min, reductions.max)):
+            found = op.context.enqueue_create_buffer(source.dtype, 1)
+            find(x, out=found)
+            with found.map_to_host() as host:
+                ends[n] = float(host[0])
+    low, high = ends
+    if not (isfinite(low) and isfinite(high)):
+        hint = "write range=(low, high): what is outside is not counted"
+        source.refuse(f"from {low} to {high}, which is no range", hint)
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def _count(op: Operands, x: Any, counts: Any, bins: int, low: float, high: float, ends_in: Any) -> None:
     n = x.size
     whole = x.dtype.kind in DTYPE_KINDS["integer"] and high - low == bins and low == int(low)
     width = 1 if op.threads_are_loops else x.lanes()
@@ -98,9 +130,11 @@ def _count(op: Operands, x: Any, counts: Any, bins: int, low: float, high: float
     copies = 1 if op.threads_are_loops or not room else max(1, min(COPIES, SHARED // room))
     sure = whole and low <= end_of(x.dtype, -1) and end_of(x.dtype, 1) < high
     known = {"whole": whole, "sure": sure, "width": width, "threads": threads, "room": room, "copies": copies}
+    known["ends_in"] = ends_in
     kind = x.kind if x.dtype.is_float else Float64
     first, last = (float(kind(end)) for end in (low, high))
-    about = first, last, low, bins / (high - low), (high - low) / bins
+    step = float((ends_in(high) - ends_in(low)) / ends_in(bins))
+    about = first, last, low, bins / (high - low), step
     ends = (int(low) if whole else tuple(map(Float64, about)),)
     op.launch(counted, blocks, threads, x, counts, n, bins, *ends, **known)
 
@@ -121,6 +155,7 @@ def _bin(
     *,
     whole: Comptime[bool],
     sure: Comptime[bool],
+    ends_in: Comptime[Any],
 ) -> Int:
     """The number of an element's bin; -1 of one that is in none, if not ``sure`` that there is none such."""
     if whole:
@@ -131,18 +166,18 @@ def _bin(
     first, last, low, scale, step = about
     value = x.cast(Float64)
     place = most(least(floor((value - low) * scale).cast(Int), count - 1), Int(0))
-    if place > 0 and value < _end(x, place, low, step):
+    if place > 0 and value < _end(x, place, low, step, ends_in):
         place -= 1
-    if place + 1 < count and value >= _end(x, place + 1, low, step):
+    if place + 1 < count and value >= _end(x, place + 1, low, step, ends_in):
         place += 1
     return place if first <= value <= last else Int(-1)
 
 
 @func
-def _end(x: Any, place: Int, low: Float64, step: Float64) -> Float64:
+def _end(x: Any, place: Int, low: Float64, step: Float64, kind: Any) -> Float64:
     """Where a part begins, in the precision of an element."""
     with no_contraction():  # as NumPy
-        end = low + place.cast(Float64) * step
+        end = low.cast(kind) + place.cast(kind) * step.cast(kind)
     return end.cast(x.dtype).cast(Float64) if x.dtype.is_float else end
 
 
@@ -156,6 +191,7 @@ def counted(
     *,
     whole: Comptime[bool],
     sure: Comptime[bool],
+    ends_in: Comptime[Any],
     width: Comptime[int],
     threads: Comptime[int],
     room: Comptime[int],
@@ -164,6 +200,7 @@ def counted(
     """Counts of the elements that a block meets on the grid's way, added to those of the others."""
     own: Any = counts
     held: Any = None
+    how = {"whole": whole, "sure": sure, "ends_in": ends_in}
     if room:
         held = stack_allocation(UInt32, room * copies, address_space=AddressSpace.SHARED)
         for i in range(thread_idx.x, room * copies, threads):
@@ -175,11 +212,11 @@ def counted(
     for at in range(thread * width, end, all * width):
         some = x.load(at, width=width, alignment=width * x.dtype.itemsize)
         for k in unroll(range(width)):
-            place = _bin(some if width == 1 else some[k], about, bins, whole=whole, sure=sure)
+            place = _bin(some if width == 1 else some[k], about, bins, **how)
             if sure or place >= 0:
                 Atomic.fetch_add(own + place, 1, ordering="relaxed", scope="block" if room else "device")
     for at in range(end + thread, n, all):
-        place = _bin(x[at], about, bins, whole=whole, sure=sure)
+        place = _bin(x[at], about, bins, **how)
         if sure or place >= 0:
             Atomic.fetch_add(counts + place, 1, ordering="relaxed")
     if room:

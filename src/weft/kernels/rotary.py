@@ -49,15 +49,18 @@ def rope(x: A, cos: Any, sin: Any, *, axis: int = -2, interleaved: bool = False,
     along, rank = op.axis(axis), len(source.shape)
     if along == rank - 1:
         source.refuse(f"of shape {source.shape}, whose last axis counts positions", "pass another axis=")
-    half = angles[0].shape[-1] if len(angles[0].shape) == 2 else 0
+    positions, most = source.shape[along], source.shape[-1] // 2
     for operand in angles:
-        operand.shaped((source.shape[along], half), "for the positions of x it is")
+        if len(operand.shape) != 2:
+            found = f"of shape {operand.shape}, and takes two axes: positions and angles"
+            operand.refuse(found, f"pass one of shape ({positions}, k), with 1 to {most} angles for all of x")
+    half = angles[0].shape[1]
+    for operand in angles:
+        operand.shaped((positions, half), "for the positions of x it is")
         if not operand.is_whole:
             operand.refuse(f"of strides {operand.strides}", "pass a contiguous copy", "array-strides")
     if not 0 < 2 * half <= source.shape[-1]:
-        angles[0].refuse(
-            f"of {half} angles a position", f"pass 1 to {source.shape[-1] // 2} for x's features"
-        )
+        angles[0].refuse(f"of {half} angles a position", f"pass 1 to {most} for x's features")
     target = op.result(source.shape, source.dtype, out, same=[source])
     if source.size:
         _rotate(op, source, target, angles, along, half, interleaved)

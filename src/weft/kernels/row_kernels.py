@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from weft.gpu import (
     block,
@@ -227,7 +227,7 @@ def along(
                 own = _met(operation, own, row, at, step, end, kind=kind, width=width, each=1, whole=True)
             if end < n:  # by a vector that begins among those before
                 last = n - width
-                value = added_to(*row[:2], last, row[2], width, kind)
+                value = added_to(row[0], row[1], last, row[2], width, kind)
                 own = operation.merge(own, operation.of([value], [iota(Int, width) + last >= end], [last])[0])
     elif whole < end and whole // piece % chunks == chunk:
         own = _met(operation, own, row, whole + place, step, end, whole=False, **shape)
@@ -278,10 +278,9 @@ def streamed(
     known, end = (operation, all, line, places, paces, (weight, bias), given, n), n // width * width
     step, many = threads * width, 1 if threads_are_loops() else each
     start, stop, pace = stretch(chunk, 1 if states is None else chunks, end, step * many)
-    last = n - width
-    rest = (
-        added_to(*line[:2], last, line[2], width, kind) if threads_are_loops() else None
-    )  # or it is overwritten
+    last, rest = n - width, cast("Any", None)
+    if threads_are_loops():  # the last vector begins among others, which may be written over what is read
+        rest = added_to(line[0], line[1], last, line[2], width, kind)
     for at in range(start + thread_idx.x * width, stop, pace):
         _written(*known, at, step, end, each=many, **shape)
     if threads_are_loops() and end < n:

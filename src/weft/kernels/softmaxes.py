@@ -82,12 +82,12 @@ class Softmax:
         Without ``own`` it has kept the elements.
         """
         if own is None:
-            base, factor = _finite(all.most), 1.0 / all.total
-            return lambda kept, by, plus: cls.power(kept - base) * factor
-        scale = cls.power(own.most - all.most) / all.total  # 0 of nothing but -inf
+            base, scale = _finite(all.most), 1.0 / all.total
+        else:
+            base, scale = None, cls.power(own.most - all.most) / all.total  # 0 of nothing but -inf
 
         def write(kept: Any, by: Any, plus: Any) -> Any:
-            return kept * scale
+            return (kept if base is None else cls.power(kept - base)) * scale
 
         return write
 
