@@ -213,7 +213,10 @@ def test_elements_that_only_numpy_knows_are_put(device: DeviceContext) -> None:
         right[[4, 0, 2]] = values
         put(x, np.array([4, 0, 2]), values)
         np.testing.assert_array_equal(x, right)
-    for wide, add, words in ((complex, False, "not of 1, 2, 4 or 8"), (np.complex64, True, "is no number")):
+    for wide, add, words in (
+        (complex, False, "of 16 bytes, which it does not move"),
+        (np.complex64, True, "is no number"),
+    ):
         with pytest.raises(LaunchError, match=words):
             put(np.zeros(5, wide), np.array([1]), np.ones(1, wide), add=add)
 
@@ -225,3 +228,15 @@ def test_take_of_few_neighbours(device: DeviceContext, kind: Any, inner: int) ->
     places = np.random.default_rng(inner).integers(-5, 5, 300)
     taken = take(placed(device, x), placed(device, places), 0)
     np.testing.assert_array_equal(found(taken), x[places])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_elements_of_16_bytes_are_taken(axis: int) -> None:
+    generator = np.random.default_rng(axis)
+    wide = generator.integers(-9, 9, (6, 20, 8)) + 1j
+    for x in (wide, wide[::2, :, 1::2], wide.transpose(2, 0, 1), np.broadcast_to(wide[0], (3, 20, 8))):
+        places = generator.integers(-x.shape[axis], x.shape[axis], (2, 3))
+        np.testing.assert_array_equal(take(x, places, axis), np.take(x, places, axis))
+        rows = generator.integers(0, x.shape[axis], x.shape)
+        np.testing.assert_array_equal(take_along_axis(x, rows, axis), np.take_along_axis(x, rows, axis))
+        np.testing.assert_array_equal(take(x, places), np.take(x, places))

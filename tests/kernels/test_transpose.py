@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, arrays, found, placed
-from weft import LaunchError
+from weft import Float64, Int, LaunchError, struct
 from weft.gpu.host import DeviceContext
 from weft.kernels import transpose
 from weft.kernels.operands import Operands
+from weft.layout import Layout
 
 
 @settings(max_examples=7)
@@ -70,8 +72,46 @@ def test_orders_that_name_no_axes_are_refused() -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (33, 70), (3, 2, 5)])
-@pytest.mark.parametrize("kind", ["c8", "f4, i4", "i2, i2"])
+@pytest.mark.parametrize("kind", ["c8", "c16", "f4, i4", "i2, i2", "f8, i4, i4"])
 def test_numpys_complex_numbers_and_records(kind: str, shape: tuple[int, ...]) -> None:
     count = math.prod(shape) * np.dtype(kind).itemsize // 2
     x: Array = np.arange(count, dtype=np.uint16).view(kind).reshape(shape)
     assert transpose(x).tobytes() == np.transpose(x).tobytes()
+
+
+@struct
+class Pair:
+    a: Float64
+    b: Int
+
+
+def test_structs_of_16_bytes(device: DeviceContext) -> None:
+    x = np.arange(2 * 35 * 40).view("f8, i8").reshape(35, 40)
+    buffer = device.enqueue_create_buffer(Pair, x.size)
+    with buffer.map_to_host() as host:
+        host.numpy()[:] = x.reshape(-1)
+    result = transpose(buffer.tensor(Layout.row_major(35, 40)))
+    with result.storage.map_to_host() as host:
+        assert host.numpy().tobytes() == x.T.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((8, 33, 5, 64), (0, 2, 1, 3)),
+        ((70, 6, 7), (1, 0, 2)),
+        ((3, 5000, 9), (1, 0, 2)),
+        ((2, 40_000), (0, 1)),
+        ((40_000, 2), (1, 0)),
+        ((130, 250), (1, 0)),
+        ((3, 17, 40, 2), (3, 0, 2, 1)),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.uint8, np.float32, np.complex128])
+def test_rows_of_any_length_and_number(shape: tuple[int, ...], axes: tuple[int, ...], kind: Any) -> None:
+    """Of which a CPU's task copies several, or a part of one."""
+    wide = np.random.default_rng(len(shape)).integers(0, 250, (*shape[:-1], shape[-1] + 1)).astype(kind)
+    for x in (wide[..., 1:], wide[..., 1:].copy()):
+        np.testing.assert_array_equal(transpose(x, axes), x.transpose(axes))
+        out = np.zeros(x.transpose(axes).shape[::-1], kind).T
+        np.testing.assert_array_equal(transpose(x, axes, out=out), x.transpose(axes))

@@ -29,8 +29,8 @@ SINGLE, DEEP = 32, 8
 """The extents of a tile of single elements, and how many threads are one behind the other."""
 BLOCK = 2048
 """Elements that a block has of matrices of short axes."""
-CHUNK = 1 << 15
-"""Elements that a task of a CPU copies at most."""
+CHUNK, LINES = 1 << 15, 8
+"""Elements that a task of a CPU copies at most; lines of memory that are read by neighbours side by side."""
 
 
 def contiguous(op: Operands, x: Operand) -> Operand:
@@ -46,6 +46,7 @@ def copy(op: Operands, x: Operand, out: Operand) -> None:
     """Launch what copies the elements of an operand to another of the same shape and type."""
     if not x.size:
         return
+    x, out = x.halved(), out.halved()
     order = sorted(range(len(x.shape)), key=lambda n: (-out.strides[n], -x.strides[n]))
     shape = tuple(x.shape[n] for n in order)
     extents, (here, there) = merged(shape, *[tuple(o.strides[n] for n in order) for o in (x, out)])
@@ -107,22 +108,18 @@ def _copy_by_blocks(
 def _copy_by_loops(
     op: Operands, x: Operand, out: Operand, extents: Any, here: Any, there: Any, bits: Any
 ) -> None:
-    lines = [(o.memory, steps[:-1] or (0,), steps[-1]) for o, steps in ((x, here), (out, there))]
-    rows, n = extents[:-1] or (1,), extents[-1]
-    chunks = -(-n // CHUNK)
-    beside = here[-1] == there[-1] == 1
-    op.launch(
-        looped,
-        prod(rows) * chunks,
-        1,
-        *lines[0],
-        *lines[1],
-        n,
-        rows,
-        chunks,
-        bits=bits,
-        width=16 if beside else 1,
-    )
+    if len(extents) == 1:
+        extents, here, there = (1, *extents), (0, *here), (0, *there)
+    lines = [(o.memory, steps[:-2] or (0,), steps[-2:]) for o, steps in ((x, here), (out, there))]
+    others, rows, n = extents[:-2] or (1,), extents[-2], extents[-1]
+    each, width = max(1, CHUNK // n), 1
+    if here[-1] == there[-1] == 1:
+        width = min(64 // x.dtype.itemsize, 1 << n.bit_length() - 1)
+    block = LINES if here[-2] == 1 and width == 1 else CHUNK
+    groups, chunks = -(-rows // each), -(-n // CHUNK)
+    sizes = rows, n, each, groups, chunks, others
+    grid = prod(others) * groups * chunks
+    op.launch(looped, grid, 1, *lines[0], *lines[1], *sizes, bits=bits, width=width, block=block)
 
 
 def _held(rows: int, columns: int, tile: int) -> int:
@@ -195,32 +192,41 @@ def copied(
 def looped(
     x: Pointer[Any],
     x_steps: Any,
-    x_step: Int,
+    x_step: Any,
     out: Pointer[Any],
     out_steps: Any,
-    out_step: Int,
+    out_step: Any,
+    rows: Int,
     n: Int,
-    extents: Any,
+    each: Int,
+    groups: Int,
     chunks: Int,
+    extents: Any,
     *,
     bits: Comptime[Any],
     width: Comptime[int],
+    block: Comptime[int],
 ):
-    """A part of a row by one thread."""
-    row, first = block_idx.x // chunks, block_idx.x % chunks * CHUNK
+    """Some rows, or a part of a long one, by one thread: ``block`` of their elements at a time."""
+    part, chunk = block_idx.x // chunks, block_idx.x % chunks * CHUNK
+    batch, top = part // groups, part % groups * each
     source, target = (
-        begin(x, x_steps, row, extents).bitcast(bits),
-        begin(out, out_steps, row, extents).bitcast(bits),
+        begin(x.bitcast(bits), x_steps, batch, extents),
+        begin(out.bitcast(bits), out_steps, batch, extents),
     )
-    end, itemsize = least(n, first + CHUNK), bits.dtype.itemsize
-    whole = first + (end - first) // width * width
-    for at in range(first, whole, width):
-        if width > 1:
-            target.store(at, source.load(at, width=width, alignment=itemsize), alignment=itemsize)
-        else:
-            target[at * out_step] = source[at * x_step]
-    for at in range(whole, end):
-        target[at * out_step] = source[at * x_step]
+    itemsize = bits.dtype.itemsize
+    for first in range(chunk, least(n, chunk + CHUNK), block):
+        end = least(n, first + block)
+        for row in range(top, least(rows, top + each)):
+            line, to = source + row * x_step[0], target + row * out_step[0]
+            if width == 1:
+                for at in range(first, end):
+                    to[at * out_step[1]] = line[at * x_step[1]]
+            else:
+                for at in range(first, end - width + 1, width):
+                    to.store(at, line.load(at, width=width, alignment=itemsize), alignment=itemsize)
+                last = end - width  # which may begin among those before
+                to.store(last, line.load(last, width=width, alignment=itemsize), alignment=itemsize)
 
 
 def _tile(down: Any, right: Any, tile: int) -> tuple[Any, Any, Any]:
@@ -256,8 +262,8 @@ def turned_wide(
     down, right = (rows + tile - 1) // tile, (columns + tile - 1) // tile
     batch, top, left = _tile(down, right, tile)
     source, target = (
-        begin(x, x_steps, batch, extents).bitcast(bits),
-        begin(out, out_steps, batch, extents).bitcast(bits),
+        begin(x.bitcast(bits), x_steps, batch, extents),
+        begin(out.bitcast(bits), out_steps, batch, extents),
     )
     for k in unroll(range(tile * groups // threads)):
         place = thread_idx.x + k * threads
@@ -340,8 +346,8 @@ def turned_single(
     down, right = (rows + SINGLE - 1) // SINGLE, (columns + SINGLE - 1) // SINGLE
     batch, top, left = _tile(down, right, SINGLE)
     source, target = (
-        begin(x, x_steps, batch, extents).bitcast(bits),
-        begin(out, out_steps, batch, extents).bitcast(bits),
+        begin(x.bitcast(bits), x_steps, batch, extents),
+        begin(out.bitcast(bits), out_steps, batch, extents),
     )
     for k in unroll(range(0, SINGLE, DEEP)):
         row, column = thread_idx.y + k, thread_idx.x

@@ -61,7 +61,7 @@ def take(x: A, indices: Any, axis: int | None = None, *, out: Any = None) -> A:
     """Elements of an axis by their places, as ``numpy.take``: ``x[..., indices, ...]``.
 
     Args:
-        x: an array of elements of 1, 2, 4 or 8 bytes, of any shape and strides.
+        x: an array of elements of 1, 2, 4, 8 or 16 bytes, of any shape and strides.
         indices: integers, of any shape; below 0 they count from the end. One outside stops the kernel, as a
             failed ``assert`` does.
         axis: the axis; None for all elements in row-major order.
@@ -113,12 +113,13 @@ def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any
     if not x.shape[along]:
         x.refuse(f"of shape {x.shape}: there is nothing to take", "pass an array with elements")
     made = target if target.is_whole else op.scratch(target.size, x.dtype)
+    x, results = x.halved(), made.halved()
     source = _places(x, along)
     if source is None:
         x = contiguous(op, x)
         source = _places(x, along)
     assert source is not None  # of what is contiguous
-    width = _width(op, source, x, made)
+    width = _width(op, source, x, results)
     inner, rows = source.inner // width, indices.size
     across, deep, each = 1, 1, 1
     if not op.threads_are_loops:
@@ -147,7 +148,7 @@ def take_along_axis(x: A, indices: Any, axis: int | None = -1, *, out: Any = Non
     """Elements of each row along an axis by their places there, as ``numpy.take_along_axis``.
 
     Args:
-        x: an array of elements of 1, 2, 4 or 8 bytes, of any shape and strides.
+        x: an array of elements of 1, 2, 4, 8 or 16 bytes, of any shape and strides.
         indices: integers, with as many axes as ``x``; of the others either may have one element for all of
             the other's. Below 0 they count from the end. One outside stops the kernel.
         axis: the axis; None for all elements in row-major order, by indices on one axis.
@@ -168,14 +169,17 @@ def take_along_axis(x: A, indices: Any, axis: int | None = -1, *, out: Any = Non
     source, numbers, along = _row_by_row(op, op["x"], op["indices"], axis)
     target = op.result(numbers.shape, source.dtype, out)
     if target.size:
-        step = source.strides[along]
-        lines = target.shape, _fixed(source, along), numbers.strides, target.strides
+        step, results = source.strides[along], target
+        if source.dtype.itemsize == 16:
+            source, results, step = source.halved(), target.halved(), 2 * step
+            numbers = numbers.seen(results.shape, (*numbers.strides, 0))
+        lines = results.shape, _fixed(source, along), numbers.strides, results.strides
         if op.threads_are_loops and source.shape[along] <= COLUMN:
             lines = [(*line[:along], *line[along + 1 :], line[along]) for line in lines]
         extents, steps = merged(*lines)
         lines = (source, steps[0], step, numbers, steps[1], target, steps[2])
-        counts, threads = (target.size, source.shape[along], extents), _threads(op)
-        grid = -(-target.size // threads)
+        counts, threads = (results.size, source.shape[along], extents), _threads(op)
+        grid = -(-results.size // threads)
         op.launch(taken_along, grid, threads, *lines, *counts, bits=source.bits, threads=threads)
     return op.give(target)
 

@@ -93,9 +93,10 @@ class Operand:
             found = view if isinstance(view, ForeignArray) else self._read(view)
             whole = found.is_row_major and found.owner is given  # then launches take less time
             self._set(found, found.shape, found.strides)
-            moved = found.dtype.kind == "element" and found.dtype.itemsize in (1, 2, 4, 8)
+            moved = found.dtype.kind == "element" and found.dtype.itemsize in (1, 2, 4, 8, 16)
             if not whole or moved:  # structs of other libraries are moved by their bits
-                self.memory = found.of(self.bits.dtype if moved else found.dtype, (found.size,), (1,))
+                dtype, parts = (self.halved().bits.dtype if moved else found.dtype), self.halved().size
+                self.memory = found.of(dtype, (parts,), (1,))
             else:
                 self.memory = given
 
@@ -195,7 +196,7 @@ class Operand:
         """
         if self.dtype.itemsize not in (1, 2, 4, 8):
             found = f"of {type_name(self.dtype)}, whose elements are of {self.dtype.itemsize} bytes"
-            self.refuse(f"{found}, not of 1, 2, 4 or 8", _PARTS)
+            self.refuse(f"{found}, which it does not move", _PARTS)
         return written(as_dtype(f"uint{8 * self.dtype.itemsize}"))
 
     @property
@@ -235,6 +236,14 @@ class Operand:
         for name in Operand.__slots__:
             setattr(made, name, getattr(self, name))
         made.shape, made.strides = shape, strides
+        return made
+
+    def halved(self) -> Operand:
+        """Elements of 16 bytes as two of 8 on one more axis, as which they are moved; others as they are."""
+        if self.dtype.itemsize != 16:
+            return self
+        made = self.seen((*self.shape, 2), (*[2 * step for step in self.strides], 1))
+        made.dtype = as_dtype("uint64")
         return made
 
     def lanes(self, *steps: int) -> int:

@@ -18,7 +18,7 @@ def transpose(x: A, axes: Sequence[int] | None = None, *, out: Any = None) -> A:
     """The elements with the axes in another order, as ``numpy.transpose``, in memory of their own.
 
     Args:
-        x: an array of elements of 1, 2, 4 or 8 bytes, of any shape and strides.
+        x: an array of elements of 1, 2, 4, 8 or 16 bytes, of any shape and strides.
         axes: which axis of ``x`` each axis of the result is; in the opposite order without it.
         out: where the result goes, of any strides.
 
