@@ -240,3 +240,18 @@ def test_elements_of_16_bytes_are_taken(axis: int) -> None:
         rows = generator.integers(0, x.shape[axis], x.shape)
         np.testing.assert_array_equal(take_along_axis(x, rows, axis), np.take_along_axis(x, rows, axis))
         np.testing.assert_array_equal(take(x, places), np.take(x, places))
+
+
+@pytest.mark.parametrize("at", [0, 17, 39])
+@pytest.mark.parametrize("wrong", [5, -6])
+def test_one_index_among_many_is_outside(device: DeviceContext, at: int, wrong: int) -> None:
+    """Of which a CPU looks at several together."""
+    x, places = np.arange(5.0), np.arange(40) % 10 - 5
+    for call, theirs in ((take, np.take), (take_along_axis, np.take_along_axis)):
+        right = call(placed(device, x), placed(device, places), 0)
+        np.testing.assert_array_equal(found(right), theirs(x, places, 0))
+        outside = places.copy()
+        outside[at] = wrong
+        if device.api == "cpu":  # which goes on after it
+            with pytest.raises(DeviceError, match="an index is outside of the axis"):
+                call(x, outside, 0)

@@ -11,12 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from weft.atomic import Atomic
 from weft.dtype import as_dtype
 from weft.gpu import block_idx, thread_idx
-from weft.kernels.by_places import WIDE, inside, put_by_parts, put_in_order, taken_by_parts
+from weft.kernels.by_places import (
+    WIDE,
+    Places,
+    inside,
+    put_by_parts,
+    put_in_order,
+    take_by_loops,
+    take_in_rows,
+)
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator
@@ -32,19 +40,8 @@ THREADS, TAKING, EACH = 256, 64, 8
 """A block's threads, and of those that take; vectors of a thread that are on their way together."""
 COLUMN = 4096
 """So many lines of memory, which a column is at most, a core's cache holds for each of three arrays."""
-SHORT = 16
-"""A CPU takes fewer neighbours than these one by one."""
 FREE = -1
 """The number of what nobody writes."""
-
-
-class Places(NamedTuple):
-    """An axis of ``n`` places, ``outer`` elements before and ``inner`` behind, and how far each lie apart."""
-
-    outer: int
-    n: int
-    inner: int
-    steps: tuple[int, int, int]
 
 
 def _places(x: Operand, axis: int) -> Places | None:
@@ -119,19 +116,15 @@ def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any
         x = contiguous(op, x)
         source = _places(x, along)
     assert source is not None  # of what is contiguous
-    width = _width(op, source, x, results)
-    inner, rows = source.inner // width, indices.size
-    across, deep, each = 1, 1, 1
-    if not op.threads_are_loops:
-        across = min(TAKING, 1 << (inner - 1).bit_length())
-        deep, each = TAKING // across, min(EACH, -(-inner // across))
-    known = {"across": across, "deep": deep, "each": each, "width": width}
-    bits = x.bits
-    if op.threads_are_loops and source.inner < SHORT:
-        parts = -(-rows // WIDE)
-        arguments = x, numbers, made, rows, source.inner, parts, source.n, source.steps
-        op.launch(taken_by_parts, source.outer * parts, 1, *arguments, bits=bits)
+    rows, bits = indices.size, x.bits
+    if op.threads_are_loops:
+        take_by_loops(op, x, numbers, made, source, rows)
         return _given(op, made, target)
+    width = _width(source, x, results)
+    inner = source.inner // width
+    across = min(TAKING, 1 << (inner - 1).bit_length())
+    deep, each = TAKING // across, min(EACH, -(-inner // across))
+    known = {"across": across, "deep": deep, "each": each, "width": width}
     arguments = x, numbers, made, source.outer * rows, rows, inner, source.n, source.steps
     op.launch(taken, -(-source.outer * rows // deep), (across, deep), *arguments, bits=bits, **known)
     return _given(op, made, target)
@@ -177,10 +170,13 @@ def take_along_axis(x: A, indices: Any, axis: int | None = -1, *, out: Any = Non
         if op.threads_are_loops and source.shape[along] <= COLUMN:
             lines = [(*line[:along], *line[along + 1 :], line[along]) for line in lines]
         extents, steps = merged(*lines)
+        if op.threads_are_loops:
+            operands = [*zip((source, numbers, results), steps, strict=True)]
+            take_in_rows(op, operands, extents, source.shape[along], step, source.bits)
+            return op.give(target)
         lines = (source, steps[0], step, numbers, steps[1], target, steps[2])
-        counts, threads = (results.size, source.shape[along], extents), _threads(op)
-        grid = -(-results.size // threads)
-        op.launch(taken_along, grid, threads, *lines, *counts, bits=source.bits, threads=threads)
+        counts, grid = (results.size, source.shape[along], extents), -(-results.size // THREADS)
+        op.launch(taken_along, grid, THREADS, *lines, *counts, bits=source.bits, threads=THREADS)
     return op.give(target)
 
 
@@ -246,12 +242,10 @@ def taken_along(
         begin(out.bitcast(bits), out_steps, unit, extents)[0] = row[place * x_step]
 
 
-def _width(op: Operands, places: Places, *operands: Operand) -> int:
+def _width(places: Places, *operands: Operand) -> int:
     """How many elements of the inner part an access has."""
     if places.steps[2] != 1 and places.inner > 1:
         return 1
-    if op.threads_are_loops:
-        return 16 if places.inner % 16 == 0 else 1
     return min(o.lanes(places.inner, *places.steps[:2]) for o in operands)
 
 
@@ -278,7 +272,7 @@ def taken(
         place = inside(Int(indices[row % rows]), n)
         source = x.bitcast(bits) + (row // rows * steps[0] + place * steps[1])
         target = out.bitcast(bits) + row * inner * width
-        aligned, step = bits.dtype.itemsize * (1 if across * deep == 1 else width), steps[2] * width
+        aligned, step = bits.dtype.itemsize * width, steps[2] * width
         for first in range(thread_idx.x, inner, across * each):
             ats = [least(first + i * across, inner - 1) for i in unroll(range(each))]
             values = [source.load(at * step, width=width, alignment=aligned) for at in ats]
