@@ -222,9 +222,14 @@ def _strided(s: Scope, team: _Team, indent: str) -> list[str]:
     end = s.pick([str(size), str(size), f"{size} - (n & 3)", f"min(n & 127, {size})"])
     step = s.pick([str(team.threads), "block_dim.x" if team.own == "thread_idx.x" else str(team.threads)])
     out, last = [f"{indent}for {i} in range({team.own}, {end}, {step}):"], list[str]()
-    if s.chance(4):
-        out = [f"{indent}{i} = Int({team.own})", f"{indent}while {i} < {end}:"]
-        last = [f"{inner}{i} += {step}"]
+    counts = s.chance(2)
+    if counts:
+        test = s.pick([f"{i} < {end}", f"{end} > {i}", f"{i} <= {end} - 1", "True"])
+        out = [f"{indent}{i} = Int({team.own})", f"{indent}while {test}:"]
+        out += [f"{inner}if {i} >= {end}:", f"{inner}    break"] if test == "True" else []
+        last = [f"{inner}{i} {s.pick(['+=', f'= {i} +'])} {step}"]
+        leaves = [f"{inner}if {condition(s, 1)}:", f"{inner}    break"] if s.chance(4) else []
+        last = [*leaves, *last] if s.chance(2) else [*last, *leaves]
     s.fixed += [(i, INT), (f"{read}{i}]", kind)]
     s.memories.append(Memory(f"{write}{i} + {{0}}]", other, 1, True))
     lines = list[str]()
@@ -243,6 +248,8 @@ def _strided(s: Scope, team: _Team, indent: str) -> list[str]:
     else:
         lines.append(f"{inner}{write}{i}] = {expression(s, other, 2, literals=True)}")
     s.back(mark)
+    if counts and s.chance(2):
+        s.fixed.append((i, INT))
     return [*out, *lines, *last]
 
 

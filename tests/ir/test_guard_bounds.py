@@ -12,7 +12,7 @@ from weft.gpu import block_dim, block_idx, global_idx, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 
-_PLACES = (1 << 31) - 1
+_BLOCKS, _THREADS = (1 << 31) - 1, 1024
 
 
 @kernel
@@ -81,14 +81,14 @@ def has_guard(f: Function) -> bool:
 def test_guards_that_end_the_loop() -> None:
     made, (bound,) = taken(plain)
     assert (bound.axis, bound.inclusive) == (0, False)
-    assert (bound.least, bound.greatest) == (0, _PLACES * _PLACES + _PLACES)
+    assert (bound.least, bound.greatest) == (0, _BLOCKS * _THREADS + _THREADS)
     assert not has_guard(made)
     made, (bound,) = taken(turned)
-    assert (bound.axis, bound.inclusive, bound.least, bound.greatest) == (1, True, -3, _PLACES - 3)
+    assert (bound.axis, bound.inclusive, bound.least, bound.greatest) == (1, True, -3, _THREADS - 3)
     assert not has_guard(made)
     made, (x, y) = taken(pair)
     assert (x.axis, x.inclusive, y.axis, y.inclusive) == (0, True, 1, False)
-    assert (x.least, x.greatest) == (-(1 << 31), 65 * _PLACES + (1 << 31) - 1)
+    assert (x.least, x.greatest) == (-(1 << 31), 64 * _BLOCKS + _THREADS + (1 << 31) - 1)
     assert not has_guard(made)
 
 

@@ -21,6 +21,7 @@ from weft.compiler.passes import thread_context as context
 from weft.compiler.passes.barrier_split import BarrierBody
 from weft.compiler.passes.block_functions import block_functions
 from weft.compiler.passes.block_order import goes_down
+from weft.compiler.passes.counted import counted
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.first_threads import differs
 from weft.compiler.passes.guard_bounds import take_guards
@@ -136,6 +137,7 @@ PASSES: list[Callable[[Module], str | None]] = [
     together,
     block_order,
     registers,
+    counted,
     barrier_split,
     thread_loops,
     heap_arrays,

@@ -19,8 +19,8 @@
   }) {"gpu.kernel"} : () -> ()
 }) : () -> ()
 // After
-// thread x + %first < %n, which is from 0 to 4611686016279904256
-// thread y <= %m, which is from 0 to 2147483647
+// thread x + %first < %n, which is from 0 to 2199023255552
+// thread y <= %m, which is from 0 to 1024
 "builtin.module"() <{"sym_name" = "m"}> ({
   "func.func"() <{"sym_name" = "k", "function_type" = (!llvm.ptr<1>, i64, i64) -> ()}> ({
   ^bb0(%out: !llvm.ptr<1>, %n: i64, %m: i64):

@@ -18,7 +18,7 @@
   }) {"gpu.kernel"} : () -> ()
 }) : () -> ()
 // After
-// thread x + %first < %n, which is from 0 to 4611686016279904256
+// thread x + %first < %n, which is from 0 to 2199023255552
 "builtin.module"() <{"sym_name" = "m"}> ({
   "func.func"() <{"sym_name" = "k", "function_type" = (!llvm.ptr<1>, i64) -> ()}> ({
   ^bb0(%out: !llvm.ptr<1>, %n: i64):

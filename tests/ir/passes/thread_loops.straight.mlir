@@ -107,7 +107,7 @@
             %77 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
             %78 = "arith.cmpi"(%n, %77) <{"predicate" = 4 : i64}> : (i64, i64) -> i1
             %79 = "arith.select"(%78, %n, %77) : (i1, i64, i64) -> i64
-            %80 = "arith.constant"() <{"value" = 2147483648 : i64}> : () -> i64
+            %80 = "arith.constant"() <{"value" = 1025 : i64}> : () -> i64
             %81 = "arith.cmpi"(%79, %80) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
             %82 = "arith.select"(%81, %79, %80) : (i1, i64, i64) -> i64
             %83 = "arith.cmpi"(%82, %20) <{"predicate" = 2 : i64}> : (i64, i64) -> i1

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from weft.abi.cpu_limits import MOST_THREADS
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I64, IntType
 
 _FAR = 1 << 62
 """Indices and what they are made of are followed as far as this, either way."""
-_PLACE = (0, (1 << 31) - 1)
-"""What of a launch's extents and a thread's place can be; of those that ever end."""
+_GRID, _BLOCK = (0, (1 << 31) - 1), (0, MOST_THREADS)
+_PLACES = {"gpu.grid_dim": _GRID, "gpu.block_id": _GRID, "gpu.block_dim": _BLOCK, "gpu.thread_id": _BLOCK}
+"""What of a launch's extents and a thread's place can be; of grids that ever end."""
 _EXTENTS = frozenset({"gpu.block_dim", "gpu.grid_dim"})
-_PLACES = _EXTENTS | {"gpu.thread_id", "gpu.block_id"}
 _CONVERSIONS = frozenset({"arith.extsi", "arith.extui", "arith.trunci"})
 
 
@@ -103,8 +104,9 @@ class Ranges:
             return known, known
         if not isinstance(owner, Op):
             return None
-        if owner.name in _PLACES:
-            return _PLACE
+        place = _PLACES.get(owner.name)
+        if place is not None:
+            return place
         if owner.name in ("arith.extsi", "arith.extui") and isinstance(owner.operands[0].type, IntType):
             bits = owner.operands[0].type.bits
             return (-(1 << bits - 1), (1 << bits - 1) - 1) if owner.name[-2] == "s" else (0, (1 << bits) - 1)

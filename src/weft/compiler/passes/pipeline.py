@@ -9,6 +9,7 @@ from weft.compiler.ir.clone import clone_module
 from weft.compiler.ir.core import Module
 from weft.compiler.passes.backward import backward as turn_round
 from weft.compiler.passes.block_functions import block_functions
+from weft.compiler.passes.counted import counted
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.lockstep import lockstep
@@ -43,6 +44,7 @@ def run_passes(
         (True, lockstep),
         (True, branch_at_assertions),
         (loops and not debug, registers),
+        (loops and not debug, counted),
         (loops, partial(_thread_loops, even=even)),
         (loops and not debug, short_compares),
         (loops and even, pairs),

@@ -262,7 +262,12 @@ class Together:
         """Whether threads may wait for each other there, other than at barriers."""
         ops = [op for region in regions for op in region.walk()]
         every = (*ops, *self._called(ops))
-        return any(op.spec.sync is not None and op.spec.sync(op) and op.name != "gpu.barrier" for op in every)
+        return any(op.spec.sync is not None and op.spec.sync(op) and not _meets(op) for op in every)
+
+
+def _meets(op: Op) -> bool:
+    """Whether those that wait there do so for each other alone."""
+    return op.name == "gpu.barrier" or meets_in_warp(op)
 
 
 def _of_the_block(region: Region) -> bool:
