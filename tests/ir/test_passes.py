@@ -35,6 +35,7 @@ from weft.compiler.passes.short_compares import short_compares
 from weft.compiler.passes.thread_loops import thread_loops
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.uniformity import LOOPS, Uniformity
+from weft.compiler.passes.written_out import written_out
 from weft.diagnostics import CompileError
 
 FILES = sorted((Path(__file__).parent / "passes").glob("*.mlir"))
@@ -138,6 +139,7 @@ PASSES: list[Callable[[Module], str | None]] = [
     block_order,
     registers,
     counted,
+    written_out,
     barrier_split,
     thread_loops,
     heap_arrays,

@@ -11,7 +11,6 @@ Where somebody may read the variable behind the loop it is still given in each r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from weft.compiler.ir.builder import Builder
@@ -23,6 +22,15 @@ from weft.compiler.ir.types import I64
 from weft.compiler.passes.indices import Ranges, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.lanes import takes
+from weft.compiler.passes.loop_variables import (
+    Place,
+    gets,
+    given_before,
+    is_read_behind,
+    is_read_between,
+    sets,
+    within,
+)
 from weft.compiler.passes.uniformity import JUMPS, LOOPS
 
 _LESS = {"slt": "slt", "sle": "sle", "sgt": "slt", "sge": "sle"}
@@ -30,14 +38,6 @@ _NOT = {"slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt"}
 _LARGEST = (1 << 63) - 1
 _FACTOR = 1 << 16
 """How large a step is at most, or what an extent is taken times in one."""
-
-
-class Place(NamedTuple):
-    """Where an operation stands: what is around it, the innermost first."""
-
-    ops: list[Op]
-    at: int
-    parent: Op | None
 
 
 def counted(module: Module) -> None:
@@ -89,17 +89,17 @@ class _Counted:
         test = _condition(loop) or _first_break(loop)
         if test is None:
             return
-        given = [op for region in loop.regions for op in region.walk() if _sets(op, test.slot)]
+        given = [op for region in loop.regions for op in region.walk() if sets(op, test.slot)]
         at = next((n for n, op in enumerate(test.body) if op in given), -1)
         if len(given) != 1 or at < 0 or any(map(_goes_on, test.body[:at])):
             return
         uses, step = self.uses[test.slot], _step(given[0], test.slot)
         if step is None or any(op.name not in ("weft.get", "weft.set") for op in uses):
             return
-        known, first = _Known(loop), _given_before(place, test.slot)
+        known, first = _Known(loop), given_before(place, test.slot)
         if known.same(test.end) and known.same(step) and _may(loop, first, test, step):
-            read = any(_gets(op, test.slot) and op.result not in known.inside for op in uses)
-            self.rewrite(loop, place, test, given[0], step, read and _is_read_behind(place, test.slot))
+            read = any(gets(op, test.slot) and op.result not in known.inside for op in uses)
+            self.rewrite(loop, place, test, given[0], step, read and is_read_behind(place, test.slot))
 
     def rewrite(
         self, loop: Op, place: tuple[Place, ...], test: _Test, given: Op, step: Value, read: bool
@@ -108,7 +108,7 @@ class _Counted:
         b, (ops, n, _) = self.b, place[0]
         b.loc = loop.loc
         mapping: dict[Value, Value] = {}
-        first = _given_before(place, test.slot)
+        first = given_before(place, test.slot)
         with b.into(Region()) as before:
             for v in (test.end, step):
                 _copy_before(v, loop, mapping, before.ops)
@@ -125,7 +125,7 @@ class _Counted:
             body.ops = _body(test, given, index, read)
             b.emit("weft.for", (lower, end, mapping.get(step, step)), (), {"parallel": False}, (body,))
         ops[n : n + 1] = before.ops
-        if first is not None and not read and not _read_between(ops, first, n, test.slot):
+        if first is not None and not read and not is_read_between(ops, first, n, test.slot):
             ops.remove(first)
 
 
@@ -164,21 +164,13 @@ def _compared(condition: Value, negated: bool, body: list[Op]) -> _Test | None:
     return _Test(left.owner.operands[0], right, _LESS[predicate] == "sle", body)
 
 
-def _sets(op: Op, slot: Value) -> bool:
-    return op.name == "weft.set" and op.operands[0] is slot
-
-
-def _gets(op: Op, slot: Value) -> bool:
-    return op.name == "weft.get" and op.operands[0] is slot
-
-
 def _step(given: Op, slot: Value) -> Value | None:
     """What is added to a variable, where it is given that."""
     add = given.operands[1].owner
     if not isinstance(add, Op) or add.name != "arith.addi":
         return None
     for one, other in (add.operands, add.operands[::-1]):
-        if isinstance(one.owner, Op) and _gets(one.owner, slot):
+        if isinstance(one.owner, Op) and gets(one.owner, slot):
             return other
     return None
 
@@ -250,61 +242,6 @@ def _factor(step: Value) -> int:
     return math.prod(map(_factor, owner.operands)) if isinstance(owner, Op) else 1
 
 
-# -- the variable around a loop ----------------------------------------------------------------
-def _given_before(place: tuple[Place, ...], slot: Value) -> Op | None:
-    """What gives a variable the value that it has where a loop begins."""
-    for ops, at, parent in place:
-        if parent is not None and parent.name in LOOPS:
-            return None
-        for op in reversed(ops[:at]):
-            if _sets(op, slot):
-                return op
-            if any(_sets(inner, slot) for region in op.regions for inner in region.walk()):
-                return None
-    return None
-
-
-def _read_between(ops: list[Op], first: Op, end: int, slot: Value) -> bool:
-    """Whether what gives a variable stands elsewhere, or the variable is read before the loop."""
-    if first not in ops:
-        return True
-    between = Region([], ops[ops.index(first) : end])
-    return any(_gets(op, slot) for op in between.walk())
-
-
-def _is_read_behind(place: tuple[Place, ...], slot: Value) -> bool:
-    """Whether a variable's value may be read behind an operation."""
-    for ops, at, parent in place:
-        if parent is not None and parent.name in LOOPS:
-            again = [op for region in parent.regions for op in region.ops]
-            if _is_read(again, slot):
-                return True
-        found = _is_read(ops[at + 1 :], slot)
-        if found is not None:
-            return found
-    return False
-
-
-def _is_read(ops: Sequence[Op], slot: Value) -> bool | None:
-    """Whether operations read a variable before they give it another value; None where they do neither."""
-    jumps = False
-    for op in ops:
-        if _gets(op, slot):
-            return True
-        if _sets(op, slot):
-            return jumps  # who has left by then may read it elsewhere
-        inner = list(_inner(op))
-        if any(_gets(one, slot) for one in inner):
-            return True
-        jumps = jumps or any(one.name in JUMPS for one in (op, *inner))
-    return None
-
-
-def _inner(op: Op) -> Iterator[Op]:
-    for region in op.regions:
-        yield from region.walk()
-
-
 # -- the new loop ------------------------------------------------------------------------------
 def _copy_before(v: Value, loop: Op, mapping: dict[Value, Value], to: list[Op]) -> None:
     """Compute before a loop what it computes alike in all rounds."""
@@ -324,8 +261,8 @@ def _body(test: _Test, given: Op, index: Value, read: bool) -> list[Op]:
     made: list[Op] = []
     now = index
     for op in test.body:
-        for one in (op, *_inner(op)):
-            if _gets(one, test.slot):
+        for one in (op, *within(op)):
+            if gets(one, test.slot):
                 held[one.result] = now
             one.operands = tuple([held.get(v, v) for v in one.operands])
         if op is given:

@@ -16,6 +16,7 @@ from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
 from weft.compiler.passes.short_compares import short_compares
+from weft.compiler.passes.written_out import written_out
 from weft.targets import Target
 
 _ENDS = frozenset(("weft.assert", "weft.exit_thread"))
@@ -45,6 +46,7 @@ def run_passes(
         (True, branch_at_assertions),
         (loops and not debug, registers),
         (loops and not debug, counted),
+        (loops and not debug, written_out),
         (loops, partial(_thread_loops, even=even)),
         (loops and not debug, short_compares),
         (loops and even, pairs),
