@@ -27,6 +27,7 @@ from weft.compiler.passes.first_threads import differs
 from weft.compiler.passes.guard_bounds import take_guards
 from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.inline_barriers import inline_barriers
+from weft.compiler.passes.inline_strides import inline_strides
 from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.pairs import pairs
@@ -138,6 +139,7 @@ PASSES: list[Callable[[Module], str | None]] = [
     together,
     block_order,
     registers,
+    inline_strides,
     counted,
     written_out,
     barrier_split,

@@ -66,11 +66,11 @@ def fetch_ahead(body: BarrierBody, loop: Piece, step: Value) -> None:
     if not 0 < len(loads) <= _MOST:
         return
     b, index = body.b, op.regions[0].args[0]
-    here = body.behind[index]
-    body.behind[index] = b.arith("addi", here, b.arith("muli", step, b.constant(_AHEAD, I64)))
+    here, own = body.behind[index]
+    body.behind[index] = b.arith("addi", here, b.arith("muli", step, b.constant(_AHEAD, I64))), own
     for load, needed in loads:
         _fetch(body, load, needed, lambda context: Segment(body, context, node))
-    body.behind[index] = here
+    body.behind[index] = here, own
 
 
 def _is_alone(body: BarrierBody, loop: Piece) -> bool:

@@ -18,7 +18,7 @@ from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
-from weft.compiler.passes.ahead import fetch_ahead, fetch_next_block
+from weft.compiler.passes.ahead import fetch_next_block
 from weft.compiler.passes.given_first import kept_before
 from weft.compiler.passes.guard_bounds import threads_within
 from weft.compiler.passes.in_strips import in_strips
@@ -26,10 +26,11 @@ from weft.compiler.passes.in_turn import in_turn
 from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, report, tally
-from weft.compiler.passes.neighbours import Neighbours, blocks_side_by_side, rounds_at_once
+from weft.compiler.passes.neighbours import Neighbours, blocks_side_by_side
 from weft.compiler.passes.pieces import Cut, Piece, within
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.some_threads import guard, single
+from weft.compiler.passes.strided import row_end, strided
 from weft.compiler.passes.thread_context import (
     Context,
     Frame,
@@ -79,8 +80,10 @@ class BarrierBody:
         self.uniform: dict[Value, Value] = dict(zip(kernel.args, parameters, strict=True))
         """What is computed once, and its copies."""
         self.in_place = read_in_place(kernel)  # what calls take of variables, from where these lie
-        self.behind: dict[Value, Value] = {}
-        """Indices of which each thread's is the first one's and its own; and the first one's."""
+        self.behind: dict[Value, tuple[Value, tuple[Value, ...]]] = {}
+        """Indices of which each thread's is a sum: the first one's, and parts that are its own."""
+        self.rows: tuple[tuple[Value, tuple[Value, ...]], ...] = ()
+        """Of rounds in which rows of threads follow each other: threads left, and what is before a row."""
         self.home: dict[Value, Piece] = {}
         self.used_in: dict[Value, set[Piece]] = {}
         self.run: dict[Piece, object] = {}
@@ -385,11 +388,12 @@ class BarrierBody:
         b = self.b
         (strip, *rows), context = threads_of(self.context)
         zero = b.constant(0, I64)
-        with b.into(strip):
-            Lanes(self, loop, context, self.bounds[0]).emit()
         with b.into(rows[0] if rows else b.region):
+            end = row_end(self, context)
+            with b.into(strip):
+                Lanes(self, loop, context, end).emit()
             step = b.constant(width(loop), I64)
-            b.emit("weft.for", (zero, self.bounds[0], step), (), {"parallel": False}, (strip,))
+            b.emit("weft.for", (zero, end, step), (), {"parallel": False}, (strip,))
         loop_nest(b, rows, [(zero, bound) for bound in self.bounds[1:]], parallel=False)
 
     def matters(self, op: Op) -> bool:
@@ -428,9 +432,8 @@ class BarrierBody:
         if op.name != "weft.while":
             self.meet(node)
         self.recall(node)
-        offsets = self.together.strided.get(op)
-        if offsets is not None:
-            self.rounds(node, offsets)
+        if op in self.together.strided:
+            strided(self, node, self.together.strided[op])
             return
         operands = tuple([self.uniform_value(v, node.asked) for v in op.operands])
         regions: list[Region] = []
@@ -452,27 +455,6 @@ class BarrierBody:
             cell = self.cells.get(v)
             if cell is not None and self.warp is not None:
                 self.threads(lambda s, v=v, cell=cell: self.b.set(cell, s.lookup(v)))
-
-    def rounds(self, node: Piece, offsets: tuple[Value, ...]) -> None:
-        """A loop whose threads begin one behind the other: the first one's rounds, joined by the others."""
-        op, b = node.op, self.b
-        assert op is not None
-        lower = b.constant(0, I64)
-        for offset in offsets:
-            lower = b.arith("addi", lower, self.uniform_value(offset, node.asked))
-        upper, step = (self.uniform_value(v, node.asked) for v in op.operands[1:])
-        every = self.bounds[0]
-        lower = rounds_at_once(self, node, lower, upper, step)
-        with b.into(op.regions[0].alike(self.behind)) as made:
-            if self.left is not None:
-                self.stop_when_all_left()
-            fetch_ahead(self, node, step)
-            left = b.arith("subi", upper, self.behind[op.regions[0].args[0]])  # more than 0
-            fewer = b.compare("ult", left, every)
-            self.bounds[0] = b.select(fewer, left, every)
-            self.sequence(node.parts[0])
-            self.bounds[0] = every
-        b.emit(op.name, (lower, upper, step), (), dict(op.attrs), (made,))
 
     def meet(self, node: Piece) -> None:
         """Ask all threads for a decision; where they disagree, end the block."""
@@ -526,21 +508,22 @@ class BarrierBody:
             return
         (along_x, *rows), context = threads_of(self.context)
         zero = b.constant(0, I64)
-        ranges = [(zero, bound) for bound in self.bounds]
         if self.only is None:
+            with b.into(rows[0] if rows else b.region):
+                end = row_end(self, context)
             with b.into(along_x):
                 self.one(body, context, home, guard=guard)
-            loop_nest(b, [along_x, *rows], ranges)
+            loop_nest(b, [along_x, *rows], [(zero, bound) for bound in (end, *self.bounds[1:])])
             return
         with b.into(rows[0] if rows else b.region):
             self.alone(body, replace(context, thread_id=[self.only, *context.thread_id[1:]]), home)
-        loop_nest(b, rows, ranges[1:], parallel=False)
+        loop_nest(b, rows, [(zero, bound) for bound in self.bounds[1:]], parallel=False)
 
     def alone(self, body: Callable[[Segment], None], context: Context, home: Piece | None) -> None:
         """``body(segment)`` for one thread along x, or lane, if it is there."""
         b, only, zero = self.b, self.only, self.b.constant(0, I64)
         assert only is not None
-        end = self.bounds[0] if self.warp is None else b.constant(WARP, I64)
+        end = row_end(self, context) if self.warp is None else b.constant(WARP, I64)
         there = b.arith("andi", b.compare("sge", only, zero), b.compare("slt", only, end))
         with b.into(Region()) as inner:
             self.one(body, context, home, guard=True)

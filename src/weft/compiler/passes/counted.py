@@ -24,6 +24,7 @@ from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.lanes import takes
 from weft.compiler.passes.loop_variables import (
     Place,
+    added,
     gets,
     given_before,
     is_read_behind,
@@ -93,7 +94,7 @@ class _Counted:
         at = next((n for n, op in enumerate(test.body) if op in given), -1)
         if len(given) != 1 or at < 0 or any(map(_goes_on, test.body[:at])):
             return
-        uses, step = self.uses[test.slot], _step(given[0], test.slot)
+        uses, step = self.uses[test.slot], added(given[0], test.slot)
         if step is None or any(op.name not in ("weft.get", "weft.set") for op in uses):
             return
         known, first = _Known(loop), given_before(place, test.slot)
@@ -162,17 +163,6 @@ def _compared(condition: Value, negated: bool, body: list[Op]) -> _Test | None:
     if predicate not in _LESS or not isinstance(left.owner, Op) or left.owner.name != "weft.get":
         return None
     return _Test(left.owner.operands[0], right, _LESS[predicate] == "sle", body)
-
-
-def _step(given: Op, slot: Value) -> Value | None:
-    """What is added to a variable, where it is given that."""
-    add = given.operands[1].owner
-    if not isinstance(add, Op) or add.name != "arith.addi":
-        return None
-    for one, other in (add.operands, add.operands[::-1]):
-        if isinstance(one.owner, Op) and gets(one.owner, slot):
-            return other
-    return None
 
 
 def _goes_on(op: Op) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from weft.abi.cpu_limits import MOST_THREADS
 from weft.compiler.ir.constants import integer
@@ -45,6 +46,53 @@ def thread_plus(v: Value, shared: Callable[[Value, str], bool]) -> tuple[str, tu
         )
 
     return index_plus(v, axis, shared)
+
+
+class Start(NamedTuple):
+    """Where threads begin that follow each other: a sum of what all share and of what is each one's own."""
+
+    axis: int
+    """That which they follow each other along."""
+    shared: tuple[Value, ...]
+    own: tuple[Value, ...]
+    """Its index along that axis; along x also how far its row is behind the first."""
+
+    @staticmethod
+    def of(v: Value, same: Callable[[Value], bool]) -> Start | None:
+        """What ``v`` is made of, where it is such a place; ``same`` says what all threads share."""
+        shared, own, waiting = list[Value](), list[Value](), [v]
+        while waiting:
+            one = waiting.pop()
+            if same(one):
+                shared.append(one)
+            elif isinstance(one.owner, Op) and one.owner.name == "arith.addi":
+                waiting += reversed(one.owner.operands)
+            else:
+                own.append(one)
+        axes = [_thread_axis(one) for one in own]
+        if "x" not in axes:
+            return (
+                Start("yz".index(axes[0]) + 1, tuple(shared), tuple(own)) if axes in (["y"], ["z"]) else None
+            )
+        first = own.pop(axes.index("x"))
+        return Start(0, tuple(shared), (first, *own)) if all(map(_of_row, own)) else None
+
+
+def _thread_axis(v: Value) -> str:
+    is_thread = isinstance(v.owner, Op) and v.owner.name == "gpu.thread_id"
+    return str(v.owner.attrs["dimension"]) if isinstance(v.owner, Op) and is_thread else ""
+
+
+def _of_row(v: Value) -> bool:
+    """Whether it is the same in a row of threads, and in later ones not less: y and z by positive factors."""
+    known, owner = integer(v), v.owner
+    if known is not None:
+        return known >= 0
+    if not isinstance(owner, Op) or _thread_axis(v) == "x":
+        return False
+    if owner.name in ("arith.addi", "arith.muli"):
+        return all(map(_of_row, owner.operands))
+    return owner.name in ("gpu.thread_id", "gpu.block_dim")
 
 
 def only_global(ops: Sequence[Op]) -> bool:

@@ -27,6 +27,17 @@ def gets(op: Op, slot: Value) -> bool:
     return op.name == "weft.get" and op.operands[0] is slot
 
 
+def added(given: Op, slot: Value) -> Value | None:
+    """What is added to a variable, where it is given that."""
+    add = given.operands[1].owner
+    if not isinstance(add, Op) or add.name != "arith.addi":
+        return None
+    for one, other in (add.operands, add.operands[::-1]):
+        if isinstance(one.owner, Op) and gets(one.owner, slot):
+            return other
+    return None
+
+
 def within(op: Op) -> Iterator[Op]:
     """What is in its regions."""
     for region in op.regions:

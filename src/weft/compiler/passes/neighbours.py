@@ -131,16 +131,19 @@ def _all(nodes: list[Piece]) -> Iterator[Piece]:
             yield from _all(part)
 
 
-def rounds_at_once(body: BarrierBody, loop: Piece, first: Value, upper: Value, step: Value) -> Value:
+def rounds_at_once(
+    body: BarrierBody, loop: Piece, first: Value, upper: Value, step: Value, every: Value
+) -> Value:
     """Some at a time of the rounds of a strided loop that all threads make; the first's begin at ``first``.
 
-    Gives where the rounds begin that are left, the last of which may have fewer threads.
+    ``every`` is how far the threads of a round reach. Gives where the rounds begin that are left, the last of
+    which may have fewer threads.
     """
     op, parts = loop.op, loop.parts[0]
     if op is None or len(parts) != 1 or not is_far(op.operands[2]) or not _is_brief(body, parts[0]):
         return first
     b, index, (node,) = body.b, op.regions[0].args[0], parts
-    zero, one, every = b.constant(0, I64), b.constant(1, I64), body.bounds[0]
+    zero, one, apart = b.constant(0, I64), b.constant(1, I64), body.together.strided[op].own
     way = b.select(b.compare("slt", first, upper), b.arith("subi", upper, first), zero)
     together = b.arith("muli", step, b.constant(_AT_ONCE, I64))
     room = b.arith("subi", b.arith("subi", way, every), b.arith("subi", together, step))
@@ -154,7 +157,7 @@ def rounds_at_once(body: BarrierBody, loop: Piece, first: Value, upper: Value, s
         shared: list[dict[Value, Value]] = []
         before, own = dict(body.uniform), list[Op]()
         for start in starts:
-            body.behind[index] = start
+            body.behind[index] = start, apart
             own = body.each(node.ops)
             shared.append(dict(body.uniform))
             body.uniform.clear()
@@ -162,7 +165,7 @@ def rounds_at_once(body: BarrierBody, loop: Piece, first: Value, upper: Value, s
 
         def rounds(segment: Segment) -> None:
             for start, known in zip(starts, shared, strict=True):
-                body.behind[index] = start
+                body.behind[index] = start, apart
                 segment.mapping.update(known)
                 for op in own:
                     segment.op(op)

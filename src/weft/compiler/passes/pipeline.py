@@ -12,6 +12,7 @@ from weft.compiler.passes.block_functions import block_functions
 from weft.compiler.passes.counted import counted
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.heap_arrays import heap_arrays
+from weft.compiler.passes.inline_strides import inline_strides
 from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
@@ -45,6 +46,7 @@ def run_passes(
         (True, lockstep),
         (True, branch_at_assertions),
         (loops and not debug, registers),
+        (loops and not debug, inline_strides),
         (loops and not debug, counted),
         (loops and not debug, written_out),
         (loops, partial(_thread_loops, even=even)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from weft.abi.warp import WARP
@@ -67,9 +68,10 @@ class Segment(Rewriter):
         if found is not None:
             return found
         body = self.body
-        first = body.behind.get(v)
-        if first is not None:
-            return self.b.arith("addi", first, self.context.thread_id[0])
+        behind = body.behind.get(v)
+        if behind is not None:
+            first, own = behind
+            return reduce(partial(self.b.arith, "addi"), map(self.lookup, own), first)
         scalar = body.scalars.get(v)
         if scalar is not None:
             return scalar

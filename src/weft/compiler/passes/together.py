@@ -17,7 +17,7 @@ from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.types import FloatType, VectorType
-from weft.compiler.passes.indices import Ranges, Strides, is_positive, thread_plus
+from weft.compiler.passes.indices import Ranges, Start, Strides, is_positive
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.lanes import forgotten, takes
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, is_alike, leaves
@@ -45,8 +45,8 @@ class Together:
         """Barriers, and the control flow that runs once for all threads."""
         self.chosen: set[Op] = set()
         """Those loops of it that have no barrier."""
-        self.strided: dict[Op, tuple[Value, ...]] = {}
-        """Those of them that threads begin one behind the other; the sum that the first begins at."""
+        self.strided: dict[Op, Start] = {}
+        """Those of them that threads begin one behind the other, and where."""
         self.laned: dict[Op, frozenset[Value]] = {}
         """Loops that each thread leaves when it is done, as a lane of vectors; variables that end there."""
         self._whole: set[Op] = set()
@@ -93,7 +93,7 @@ class Together:
     def decides(self, op: Op) -> tuple[Value, ...]:
         """What control flow that runs once for all threads goes by."""
         if op in self.strided:
-            return (*self.strided[op], *op.operands[1:])
+            return (*self.strided[op].shared, *op.operands[1:])
         return (*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ()))
 
     def _find_variables(self, kernel: Function) -> None:
@@ -161,8 +161,8 @@ class Together:
 
     def _chooses(self, loop: Op) -> bool:
         """Whether a loop without barriers runs once for all threads."""
-        offsets = self._starts(loop)
-        behind = offsets is not None
+        start = self._starts(loop)
+        behind = start is not None
         if self._waits or not (behind or self._shares(loop)) or not self._pays(loop, behind):
             return False
         branches = branches_that_jump(loop.regions[-1])
@@ -173,8 +173,8 @@ class Together:
                 return False
             self._whole.add(loop)
         self.chosen.add(loop)
-        if offsets is not None:
-            self.strided[loop] = offsets
+        if start is not None:
+            self.strided[loop] = start
         return True
 
     def _shares(self, op: Op) -> bool:
@@ -183,15 +183,14 @@ class Together:
             return self._uniformity.same(op.regions[0].ops[-1].operands[0])
         return op.name == "weft.for" and all(map(self._uniformity.same, op.operands))
 
-    def _starts(self, loop: Op) -> tuple[Value, ...] | None:
-        """What a loop's start is for the first thread along x, where each begins one behind the other."""
+    def _starts(self, loop: Op) -> Start | None:
+        """Where threads begin a loop, if they do so one behind the other."""
         if loop.name != "weft.for":
             return None
         lower, upper, step = loop.operands
-        found = thread_plus(lower, lambda v, _: self._uniformity.same(v))
-        if found is None or found[0] != "x" or not is_positive(step) or Ranges().range(lower) is None:
+        if not is_positive(step) or not self._uniformity.same(upper) or Ranges().range(lower) is None:
             return None
-        return found[1] if self._uniformity.same(upper) and self._uniformity.same(step) else None
+        return Start.of(lower, self._uniformity.same)
 
     # -- whether it pays ----------------------------------------------------------------------
     def _pays(self, loop: Op, strided: bool) -> bool:
@@ -236,13 +235,15 @@ class Together:
     def _counts_threads(self, v: Value) -> bool:
         owner = v.owner
         if isinstance(owner, Region):
-            return any(owner in loop.regions for loop in self.strided)
+            return any(owner in loop.regions for loop, start in self.strided.items() if start.axis == 0)
         return owner is not None and owner.name == "gpu.thread_id" and owner.attrs["dimension"] == "x"
 
     def _same_along_x(self, v: Value) -> bool:
-        other = (
-            isinstance(v.owner, Op) and v.owner.name == "gpu.thread_id" and v.owner.attrs["dimension"] != "x"
-        )
+        owner = v.owner
+        if isinstance(owner, Region):
+            other = any(owner in loop.regions for loop, start in self.strided.items() if start.axis)
+        else:
+            other = owner is not None and owner.name == "gpu.thread_id" and owner.attrs["dimension"] != "x"
         return other or self._uniformity.same(v)
 
     def _called(self, ops: list[Op]) -> Iterator[Op]:

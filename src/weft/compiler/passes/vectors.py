@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from weft.abi.warp import WARP
@@ -77,7 +78,8 @@ class Vectors:
         if v in body.uniform:
             return self.splat(body.uniform[v])
         if v in body.behind:
-            return self.counted(self.b.arith("addi", body.behind[v], self.place[0]))
+            first, own = body.behind[v]
+            return reduce(partial(self.b.arith, "addi"), map(self.lookup, own), self.splat(first))
         if v in body.arrays and not self.makes(v):
             return self.load(*body.arrays[v][:2])
         if not isinstance(owner, Op):
