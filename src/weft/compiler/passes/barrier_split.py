@@ -29,7 +29,7 @@ from weft.compiler.passes.meeting import Decisions, disagree, report, tally
 from weft.compiler.passes.neighbours import Neighbours, blocks_side_by_side
 from weft.compiler.passes.pieces import Cut, Piece, within
 from weft.compiler.passes.segment import Segment
-from weft.compiler.passes.some_threads import guard, single
+from weft.compiler.passes.some_threads import guard, narrow, single
 from weft.compiler.passes.strided import row_end, strided
 from weft.compiler.passes.thread_context import (
     Context,
@@ -101,6 +101,8 @@ class BarrierBody:
         self.left: Value | None = None
         self.only: Value | None = None
         """The one thread along x, or lane of a warp, for which something is done."""
+        self.apart: Value | None = None
+        """Every how manieth thread along x does something."""
         self.warp: Value | None = None
         """The number of the first thread of the warp at hand, where each warp goes its own way."""
         self.number: Value | None = None
@@ -354,7 +356,8 @@ class BarrierBody:
                 self.strips(node.ops[0])
             return
         own = self.each(node.ops)
-        guarded = None if self.warp is not None else guard(self, own)
+        whole = self.warp is None
+        guarded = guard(self, own) if whole else None
         every, self.only = self.bounds[0], single(self, own)
         if self.only is not None:
             own = [op for op in own if op.name != "weft.return"]  # nothing is behind it
@@ -366,10 +369,12 @@ class BarrierBody:
                 within = threads_within(self.b, bound, self.uniform_value)
                 fewer = self.b.compare("slt", within, self.bounds[0])
                 self.bounds[0] = self.b.select(fewer, within, self.bounds[0])
+        elif whole and self.only is None:
+            self.apart = narrow(self, own)
         node.ops = own
         if any(map(self.matters, own)):
             self.threads(node.copy_into, home=node)
-        self.bounds[0], self.only = every, None
+        self.bounds[0], self.only, self.apart = every, None, None
 
     def each(self, ops: list[Op]) -> list[Op]:
         """What each thread does of a piece; what they share is done."""
@@ -513,7 +518,9 @@ class BarrierBody:
                 end = row_end(self, context)
             with b.into(along_x):
                 self.one(body, context, home, guard=guard)
-            loop_nest(b, [along_x, *rows], [(zero, bound) for bound in (end, *self.bounds[1:])])
+            loop_nest(
+                b, [along_x, *rows], [(zero, bound) for bound in (end, *self.bounds[1:])], step=self.apart
+            )
             return
         with b.into(rows[0] if rows else b.region):
             self.alone(body, replace(context, thread_id=[self.only, *context.thread_id[1:]]), home)

@@ -69,7 +69,7 @@ class Start(NamedTuple):
                 waiting += reversed(one.owner.operands)
             else:
                 own.append(one)
-        axes = [_thread_axis(one) for one in own]
+        axes = [thread_axis(one) for one in own]
         if "x" not in axes:
             return (
                 Start("yz".index(axes[0]) + 1, tuple(shared), tuple(own)) if axes in (["y"], ["z"]) else None
@@ -78,7 +78,8 @@ class Start(NamedTuple):
         return Start(0, tuple(shared), (first, *own)) if all(map(_of_row, own)) else None
 
 
-def _thread_axis(v: Value) -> str:
+def thread_axis(v: Value) -> str:
+    """Along which axis it is a thread's index, if it is one."""
     is_thread = isinstance(v.owner, Op) and v.owner.name == "gpu.thread_id"
     return str(v.owner.attrs["dimension"]) if isinstance(v.owner, Op) and is_thread else ""
 
@@ -88,7 +89,7 @@ def _of_row(v: Value) -> bool:
     known, owner = integer(v), v.owner
     if known is not None:
         return known >= 0
-    if not isinstance(owner, Op) or _thread_axis(v) == "x":
+    if not isinstance(owner, Op) or thread_axis(v) == "x":
         return False
     if owner.name in ("arith.addi", "arith.muli"):
         return all(map(_of_row, owner.operands))

@@ -1,13 +1,18 @@
-"""Pieces of a kernel in which only some threads do something: those within bounds, or a single one."""
+"""Pieces of a kernel in which only some threads do something: those within bounds, or a single one.
+
+Or some of the first so many, or of every so manieth: then each of them asks still, and no others do.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.constants import integer
-from weft.compiler.ir.core import Op, Value
-from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of
-from weft.compiler.passes.indices import Ranges, thread_plus
+from weft.compiler.ir.core import Op, Region, Value
+from weft.compiler.ir.types import I64
+from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
+from weft.compiler.passes.indices import Ranges, thread_axis, thread_plus
+from weft.compiler.passes.thread_context import clamp
 
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
@@ -22,6 +27,79 @@ def guard(body: BarrierBody, ops: list[Op]) -> tuple[Op, list[Bound]] | None:
     bounds = [bound_of(part, False, lambda v, _: _is_known(body, v), Ranges()) for part in parts]
     known = [bound for bound in bounds if bound is not None and bound.axis == 0]
     return (branch, known) if len(known) == len(bounds) else None
+
+
+def narrow(body: BarrierBody, ops: list[Op]) -> Value | None:
+    """Let no more threads along x than may do something run a piece that is one branch.
+
+    Gives every how manieth of them may, where that is known.
+    """
+    branch, step = only_branch(body, ops), None
+    for part in parts_of(branch.operands[0], False) if branch is not None else ():
+        test = part.owner
+        bound = bound_of(part, False, lambda v, _: _is_known(body, v), Ranges())
+        if bound is not None and bound.axis == 0:
+            _no_more_than(body, threads_within(body.b, bound, body.uniform_value))
+        elif isinstance(test, Op) and test.name == "arith.cmpi" and test.operands[0].type is I64:
+            left, right = test.operands
+            if test.attrs["predicate"] == "slt" and _is_known(body, right):
+                _times(body, left, right)
+            elif test.attrs["predicate"] == "eq" and integer(right) == 0:
+                step = _divisor(body, left) or step
+    return step
+
+
+def _no_more_than(body: BarrierBody, count: Value) -> None:
+    b, bounds = body.b, body.bounds
+    bounds[0] = b.select(b.compare("slt", count, bounds[0]), count, bounds[0])
+
+
+def _times(body: BarrierBody, product: Value, limit: Value) -> None:
+    """Those whose index, times a positive number that all share, is less than a limit."""
+    op, b = product.owner, body.b
+    factors = op.operands if isinstance(op, Op) and op.name == "arith.muli" else ()
+    for index, factor in (factors, factors[::-1]) if factors else ():
+        if _is_index(index) and _is_known(body, factor):
+            given, one = body.uniform_value(factor), b.constant(1, I64)
+            near = b.compare(
+                "ult", b.arith("subi", given, one), b.constant(1 << 50, I64)
+            )  # nothing wraps around
+            by, most = b.select(near, given, one), clamp(b, body.uniform_value(limit), 0, 1 << 62)
+            count = b.arith("divui", b.arith("addi", most, b.arith("subi", by, one)), by)
+            _no_more_than(body, b.select(near, count, body.bounds[0]))
+            return
+
+
+def _divisor(body: BarrierBody, rest: Value) -> Value | None:
+    """What the indices are divisible by of which a rest is 0; 1 where that is not a positive number.
+
+    A rest is of the sign of what is divided by (Python's ``%``), and 0 where that is 0 or -1.
+    """
+    op, always = rest.owner, list[Value]()
+    while isinstance(op, Op) and op.name == "arith.select" and integer(op.operands[1]) == 0:
+        always.append(op.operands[0])
+        op = op.operands[2].owner
+    if isinstance(op, Op) and op.name == "arith.select":
+        fixed, plain = op.operands[1].owner, op.operands[2].owner
+        op = plain if isinstance(fixed, Op) and fixed.operands == (op.operands[2], _by(plain)) else None
+    by = _by(op)
+    if not isinstance(op, Op) or by is None or not _is_index(op.operands[0]) or not _is_known(body, by):
+        return None
+    safe = by.owner
+    if always:
+        is_1 = isinstance(safe, Op) and safe.name == "arith.select" and integer(safe.operands[1]) == 1
+        if not (isinstance(safe, Op) and is_1 and set(always) <= set(parts_of(safe.operands[0], True))):
+            return None
+    b, given, one = body.b, body.uniform_value(by), body.b.constant(1, I64)
+    return b.select(b.compare("sgt", given, one), given, one)
+
+
+def _by(rest: Op | Region | None) -> Value | None:
+    return rest.operands[1] if isinstance(rest, Op) and rest.name == "arith.remsi" else None
+
+
+def _is_index(v: Value) -> bool:
+    return thread_axis(v) == "x"
 
 
 def single(body: BarrierBody, ops: list[Op]) -> Value | None:

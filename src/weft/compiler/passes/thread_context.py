@@ -166,14 +166,23 @@ def indexed(*names: str) -> tuple[list[Region], list[Value]]:
 
 
 def loop_nest(
-    b: Builder, regions: list[Region], ranges: list[tuple[Value, Value]], *, parallel: bool = True
+    b: Builder,
+    regions: list[Region],
+    ranges: list[tuple[Value, Value]],
+    *,
+    parallel: bool = True,
+    step: Value | None = None,
 ) -> None:
-    """A loop over each range with the region as its body, the first one innermost, and parallel if asked."""
+    """A loop over each range with the region as its body, the first one innermost, and parallel if asked.
+
+    ``step`` is the innermost one's, where it is not 1.
+    """
     one = b.constant(1, I64)
     for n, ((begin, end), body) in enumerate(zip(ranges, regions, strict=True)):
         with b.into(regions[n + 1] if n + 1 < len(regions) else b.region):
             b.live = True
-            b.emit("weft.for", (begin, end, one), (), {"parallel": parallel and n == 0}, (body,))
+            by = one if n or step is None else step
+            b.emit("weft.for", (begin, end, by), (), {"parallel": parallel and n == 0}, (body,))
 
 
 def clamp(b: Builder, v: Value, low: int, high: int) -> Value:
