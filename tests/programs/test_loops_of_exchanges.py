@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Int, Int32, Pointer, func, kernel
+from weft import Comptime, Int, Int32, Pointer, func, kernel
+from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, global_idx, lane_id, thread_idx, warp, warp_id
 from weft.gpu.host import DeviceContext
 from weft.memory import AddressSpace, stack_allocation
@@ -109,3 +110,30 @@ def test_scans() -> None:
         held = held + shuffled(held, lane + times)
     np.testing.assert_array_equal(powers, held)
     np.testing.assert_array_equal(small, -1)
+
+
+@kernel
+def by_index(out: Pointer[Int], *, rows: Comptime[bool]):
+    """Lanes and warps by the index along x, which they are where blocks have one row."""
+    lane, w, base = thread_idx.x % 32, thread_idx.x // 32, 0
+    if rows:
+        base = thread_idx.y * block_dim.x
+    held = 1000 * lane + w
+    if w < 2:
+        held += 1000000 * warp.shuffle_xor(lane, 1)
+    Atomic.fetch_add(out + base + thread_idx.x, held)
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("dims", [(96, 1), (16, 4)])
+def test_lanes_by_index(dims: tuple[int, int], rows: bool) -> None:
+    out = np.zeros((4, 96), np.int64)
+    with DeviceContext(api="cpu") as ctx:
+        ctx.enqueue_function(by_index, out, grid_dim=1, block_dim=dims, rows=rows)
+        ctx.synchronize()
+    wanted = np.zeros(out.size, np.int64)
+    for y in range(dims[1]):
+        for x in range(dims[0]):
+            there = 1000000 * ((x ^ 1) % 32) if x < 64 else 0
+            wanted[rows * y * dims[0] + x] += 1000 * (x % 32) + x // 32 + there
+    np.testing.assert_array_equal(out.reshape(-1), wanted)

@@ -40,6 +40,7 @@ from weft.compiler.passes.thread_context import (
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.versions import Versions, versions_of
 from weft.compiler.passes.waits import is_left, mark_waits, meet_to_wait
+from weft.compiler.passes.warps import name_lanes
 from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
@@ -57,6 +58,7 @@ def thread_loops(module: Module, *, even: bool = False) -> None:
     users = needs_context(module)
     made = [f for f in module.functions if not f.kernel and f.name not in users]
     for kernel in [f for f in module.functions if f.kernel]:
+        name_lanes(kernel)
         frame = Frame.of(module, kernel, users)
         frame.even = even and not kernel.over_rank
         made += [add_context_parameters(f, frame) for f in module.functions if f.name in frame.helpers]
