@@ -123,7 +123,7 @@ class _Checked:
                 self.origins.known[arg] = self.origins.known[arg]._replace(cells=cells)
         if self.unset is not None:
             self.unset.begin()
-        self.region(body)
+        self.region(body, around=True)
         body.ops[:0] = self.head
 
     def site(self, kind: str, op: Op, like: Op, origin: Origin) -> int:
@@ -133,7 +133,8 @@ class _Checked:
             self.plan.sites[key] = self.new_site(access_site(kind, self.kernel, like, origin))
         return self.plan.sites[key]
 
-    def region(self, region: Region, *, cut: bool = False) -> None:
+    def region(self, region: Region, *, cut: bool = False, around: bool = False) -> None:
+        """All of a region; ``cut``: others may run before it, ``around``: and within it."""
         ops, region.ops[:] = region.ops[:], []
         b = self.b
         parts = list(stretches(ops))
@@ -146,13 +147,13 @@ class _Checked:
                 if isinstance(op, Stretch):
                     self.stretch(op)
                 elif not op.regions or not self.is_within(op):
-                    self.op(op)
+                    self.op(op, around=cut or around)
 
-    def op(self, op: Op) -> None:
-        """One operation, with what is in it."""
+    def op(self, op: Op, *, around: bool = False) -> None:
+        """One operation, with what is in it; ``around``: others may run between it and its like."""
         b = self.b
         b.live, b.loc = True, op.loc
-        cut = self.races is not None and self.races.is_cut(op)
+        cut = around and self.races is not None and self.races.is_cut(op)
         for inner in op.regions:
             self.region(inner, cut=cut)
         b.live, b.loc = True, op.loc

@@ -37,6 +37,12 @@ def has_meeting(region: Region, group: str) -> bool:
     return any(meets(op, group) for op in region.walk())
 
 
+def cuts(op: Op, group: str) -> bool:
+    """Whether all threads of a group take control flow together, where they do so with what it is in."""
+    jumps = op.name == "weft.if" and any(map(leaves, op.regions))
+    return jumps or any(has_meeting(region, group) for region in op.regions)
+
+
 Number = Callable[[str, str], Value]
 """``number("block_id", "x")``: where the code stands, and how large what it stands in is."""
 
@@ -165,12 +171,6 @@ class Cut:
         self._number(self.nodes)
 
     # -- what is cut --------------------------------------------------------------------------
-    def _cuts(self, op: Op) -> bool:
-        if meets(op, self.group) or op.name in JUMPS:
-            return True
-        jumps = op.name == "weft.if" and any(map(leaves, op.regions))
-        return jumps or any(has_meeting(region, self.group) for region in op.regions)
-
     def _nodes(self, ops: list[Op], *, in_loop: bool) -> list[Node]:
         out: list[Node] = []
         piece: list[Op] = []
@@ -183,7 +183,7 @@ class Cut:
         for op in ops:
             if op is self.last or op.name == "llvm.unreachable":
                 continue
-            if not self._cuts(op):
+            if not cuts(op, self.group) and op.name not in JUMPS and not meets(op, self.group):
                 piece.append(op)
                 continue
             flush()

@@ -45,6 +45,7 @@ from weft.compiler.ir.types import (
     pointer,
 )
 from weft.compiler.passes.faults import tell
+from weft.compiler.passes.group_cut import cuts, meets
 from weft.compiler.passes.origins import (
     VERBS,
     Number,
@@ -66,10 +67,6 @@ Checks = Callable[[str], tuple[Function, ...]]
 """By its name, the function that notes an access, or that a thread is somewhere, behind what it calls."""
 _SHARED_FROM = 16
 """Shared memory of each kind begins at a multiple of so many bytes, as far as cells are concerned."""
-
-
-def _meets(op: Op, group: str) -> bool:
-    return op.name == "gpu.meet" and op.attrs["group"] == group
 
 
 _KINDS = {
@@ -165,16 +162,16 @@ class Races:
         self.begun: Value | None = None
         """Slots: the block's barriers, how often since the last of them it waited for its warp, how often for
         the grid, for the grid or its cluster, and the first tick since."""
-        self.met = any(_meets(op, "grid") for op in ops)
+        self.met = any(meets(op, "grid") for op in ops)
         """Whether the grid meets."""
         self.hops = any(op.name == "gpu.shared_stride" for op in ops)
-        self.clusters = self.hops or any(_meets(op, "cluster") for op in ops)
+        self.clusters = self.hops or any(meets(op, "cluster") for op in ops)
         """Whether blocks of a cluster reach each other's memory, and whether they meet."""
         self.again = self.met or self.clusters
         """Whether blocks go on behind others."""
         self.looks = may_look(module, kernel)
         """Whether they do so while they wait in loops."""
-        warps = any(_meets(op, "warp") for op in ops)
+        warps = any(meets(op, "warp") for op in ops)
         frees = any(op.name == "llvm.fence" or op.attrs.get("ordering") in _RELEASING for op in ops)
         self.left = is_left(kernel)
         """Whether threads go on in turns: then stretches are those of each, also where warps wait."""
@@ -286,10 +283,10 @@ class Races:
         elif self.left and (op.name == NAMED or meets_in_warp(op)):
             self.count(self.waited)
             self.call("weft.acquire", self.b.arith("ori", self.now(), self.thread))
-        elif _meets(op, "warp"):
+        elif meets(op, "warp"):
             self.count(self.waited)
-        elif _meets(op, "grid") or _meets(op, "cluster"):
-            self.meet_all(grid=_meets(op, "grid"))
+        elif meets(op, "grid") or meets(op, "cluster"):
+            self.meet_all(grid=meets(op, "grid"))
         elif self.of == "threads" and VERBS.get(op.name, "reads") != "reads" and scope_of(op):
             self.count(self.waited)
         elif op.name == "llvm.fence":
@@ -352,9 +349,8 @@ class Races:
         self.enter()
 
     def is_cut(self, op: Op) -> bool:
-        """Whether more than a block may meet in there: others run between what is in it and around."""
-        inside = [inner for region in op.regions for inner in region.walk()] if self.again else []
-        return any(_meets(inner, group) for inner in inside for group in ("grid", "cluster"))
+        """Whether others run between what is in there and around, if they do around what it is in."""
+        return self.again and any(cuts(op, group) for group in ("grid", "cluster"))
 
     def resume(self) -> None:
         """Others may have run: if they have, the thread goes on as if its block began."""
