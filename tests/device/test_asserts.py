@@ -90,6 +90,50 @@ def divided(x: Pointer[Int], n: Int):
     x[i] = block_idx.x
 
 
+@struct
+class Part:
+    at: Pointer[Int]
+    count: Int
+
+
+@func
+def part_of(x: Pointer[Int], kind: Int) -> Part:
+    match kind:
+        case 0:
+            return Part(x, 2)
+        case 1:
+            return Part(x + 2, 1)
+        case _:
+            assert False, f"there is no kind {kind}"  # noqa: B011, PT015
+
+
+@func
+def weight_of(x: Pointer[Int], n: Int):
+    for i in range(n):
+        if x[i] == 1:
+            return 0.5
+        if x[i] == 2:
+            return 2
+    assert False, "no weight"  # noqa: B011, PT015
+
+
+@kernel
+def by_kind(x: Pointer[Int], out: Pointer[Float32]):
+    t = thread_idx.x
+    part = part_of(x, x[t])
+    barrier()
+    total = weight_of(x, 8)
+    for i in range(part.count):
+        total += Float32(part.at[i])
+        if total > 100.0:
+            if t >= 0:
+                assert False, f"too much: {total}"  # noqa: B011, PT015
+            total = 0.0
+    out[t] = total
+    return
+    assert False  # noqa: B011, PT015
+
+
 def said(context: DeviceContext, kernel: Any, *arguments: Any, threads: int = 1) -> str:
     """The message of the assertion that fails, after the words that are always there."""
     context.enqueue_function(kernel, *arguments, grid_dim=1, block_dim=threads)
@@ -138,6 +182,29 @@ def test_in_a_loop_of_a_helper_between_barriers(any_context: DeviceContext) -> N
     any_context.synchronize()
     with x.map_to_host() as host:
         assert host[0] == 6.0
+
+
+def test_of_what_no_thread_should_come_to(any_context: DeviceContext) -> None:
+    out = any_context.enqueue_create_buffer(Float32, 4)
+    with out.map_to_host() as host:
+        host[:] = np.zeros(4)
+
+    def of(*kinds: int) -> Any:
+        x = any_context.enqueue_create_buffer(Int, 8)
+        any_context.enqueue_copy(dst=x, src=np.array([*kinds, 1, 1, 1, 1], np.int64))
+        return x
+
+    any_context.enqueue_function(by_kind, of(0, 1, 0, 1), out, grid_dim=1, block_dim=4)
+    with out.map_to_host() as host:
+        assert list(host) == [1.5, 0.5, 1.5, 0.5]
+    assert said(any_context, by_kind, of(0, 1, 0, 5), out, threads=4) == "there is no kind 5"
+    few = of(0, 0, 0, 0)
+    with few.map_to_host() as host:
+        host[4:] = [0, 0, 0, 0]
+    assert said(any_context, by_kind, few, out, threads=4) == "no weight"
+    with few.map_to_host() as host:
+        host[:] = [0, 99, 0, 0, 0, 0, 0, 2]
+    assert said(any_context, by_kind, few, out, threads=1) == "too much: 101.0"
 
 
 def test_a_message_is_computed_only_on_failure(any_context: DeviceContext) -> None:

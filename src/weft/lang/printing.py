@@ -231,7 +231,8 @@ def assertion(condition: Any, message: Callable[[], Any]) -> Value | None:
             hint = "compare something of it with a number; a pointer is never empty"
             refuse("condition", f"{a_(type(condition).__name__)} is not a condition", hint=hint)
         if not condition:
-            text = token().sub("…", str(text_of(message(), ord("s"))))
+            pieces, _ = text_pieces(text_of(message(), ord("s")))
+            text = "".join(piece if isinstance(piece, str) else "…" for piece in pieces)
             refuse(
                 "assert",
                 f"this assertion is false at compile time{': ' + text if text else ''}",

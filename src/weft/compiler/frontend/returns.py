@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -10,7 +11,8 @@ from weft.compiler.frontend.blanks import NO_BLANK, blank_of
 from weft.compiler.frontend.nonlocals import SharedSpec, changes
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.frontend.variables import as_runtime, carried
-from weft.compiler.ir.core import Function, Loc, Value
+from weft.compiler.ir.core import Attribute, Function, Loc, Value
+from weft.compiler.ir.types import SLOT, Type
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
@@ -46,6 +48,11 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec,
     f.results = tuple(leaf.type for spec in (result, *specs) for leaf in spec.leaves())
     if not f.results:
         return result, specs
+    for op, region in b.ends:
+        region.ops.pop()
+        b.region, b.live, b.loc = region, True, op.loc
+        op.operands = tuple(b.get(b.prologue("weft.slot", SLOT, _slot_of(t)), t) for t in f.results)
+        region.ops.append(op)
     for (op, region, _), value in zip(b.returns, values, strict=True):
         region.ops.pop()
         b.region, b.live, b.loc = region, True, op.loc
@@ -53,6 +60,10 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec,
         op.operands = (*own, *(leaf for var, _ in changed for leaf in var.held()))
         region.ops.append(op)
     return result, specs
+
+
+def _slot_of(kind: Type) -> Mapping[str, Attribute]:
+    return {"elem_type": kind, "name": "never"}
 
 
 def _with_none(values: list[Any], fell: bool) -> list[Any]:

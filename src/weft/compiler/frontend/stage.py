@@ -349,7 +349,9 @@ class _Stager(Places):
         message = (
             self.later(self.visit, node.msg) if node.msg is not None else ast.Constant(ast.unparse(node.test))
         )
-        return place(ast.Expr(b_call("assert_", self.condition(node.test), thunk(message))), node)
+        never = isinstance(node.test, ast.Constant) and not node.test.value
+        args = () if never else (self.condition(node.test),)
+        return place(ast.Expr(b_call("never" if never else "assert_", *args, thunk(message))), node)
 
 
 def _in_slots(

@@ -22,6 +22,7 @@ from weft.compiler.frontend.pybuiltins import late
 from weft.compiler.frontend.unassigned import refuse_unassigned
 from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
 from weft.compiler.ir.core import Region, Value
+from weft.compiler.ir.types import I1
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.any_lanes import closed
 from weft.lang.number import Number, to_type
@@ -312,9 +313,21 @@ class Staging(Flow, Access):
     def assert_(self, condition: Any, message: Callable[[], Any]) -> None:
         """``assert condition, message``."""
         holds = assertion(condition, message)
-        if holds is None:
+        if holds is not None:
+            self.members.passed(holds, True)
+            self._assert(holds, message)
+
+    def never(self, message: Callable[[], Any]) -> None:
+        """``assert False, message``: at run time, where only that knows whether a thread comes here."""
+        if not self.live:
             return
-        self.members.passed(holds, True)
+        assert self.function is not None
+        if self.region is self.function.body and not (self.returns or self.ends):
+            assertion(False, message)
+        self._assert(self.constant(False, I1), message)
+        self.ends.append((self.emit("weft.return"), self.region))
+
+    def _assert(self, holds: Value, message: Callable[[], Any]) -> None:
         failing, (pieces, values) = self._aside(lambda: text_pieces(text_of(message(), ord("s"))))
         with self.into(failing if failing.ops else self.region):
             op = self.emit("weft.assert", (holds, *values))

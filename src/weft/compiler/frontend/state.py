@@ -48,6 +48,8 @@ class FunctionState(Elaboration):
         """That of the statement at hand, if it is one."""
         self.open_vars: list[Var] = []
         self.returns: list[tuple[Op, Region, Any]] = []
+        self.ends: list[tuple[Op, Region]] = []
+        """Returns that no thread comes to."""
         self.shared_vars: dict[Var, Var] = {}
         """Variables that functions in a function assign: by the one that they stand for, those here."""
         self.postponed: list[CompileError] = []
