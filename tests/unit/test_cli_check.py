@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -48,18 +52,28 @@ ctx.enqueue_function(first, x, out, grid_dim=1, block_dim=1)
 ctx.enqueue_host_call(lambda: print("never"))
 import os, signal, threading
 threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-ctx.synchronize()
+with ctx:
+    ctx.synchronize()
 """
 
 
 def test_who_interrupts_a_checked_program_is_told_what_was_found(weft: Run, tmp_path: Path) -> None:
-    """Here a loop does not end, since what is outside of memory is 0."""
+    """Here a loop does not end, since what is outside of memory is 0; nor does `with` wait for that."""
     (tmp_path / "unending.py").write_text(UNENDING, encoding="utf-8")
     done = weft("run", "--check", "unending.py")
     assert done.returncode not in (0, 1)
     assert done.stdout == ""
     assert "reads element 9 of `x`, which has 9 elements of 4 bytes" in done.stderr
     assert done.stderr.rstrip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_what_was_found_is_told_where_the_process_is_ended(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "unending.py").write_text(UNENDING.replace("SIGINT", "SIGTERM"), encoding="utf-8")
+    done = weft("run", "--check", "--format", "json", "unending.py")
+    assert done.returncode == -signal.SIGTERM
+    [report] = json.loads(done.stdout)["reports"]
+    assert (report["code"], report["line"]) == ("out-of-bounds", 8)
 
 
 SEVERAL = """

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
-from typing import Literal, TextIO
+from typing import Literal, NoReturn, TextIO
 
 from weft.cli.program import compiled, execute, guarded
 from weft.config import check_all, interpret_all
@@ -57,6 +59,8 @@ def run(file: str, args: Sequence[str], check: Check | None = None, *, interpret
     from weft.cli.reports import tell
 
     status: object = 0
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _Terminated.stop)
     try:
         status = guarded(act)
     except SystemExit as end:
@@ -65,13 +69,24 @@ def run(file: str, args: Sequence[str], check: Check | None = None, *, interpret
     except WeftError:
         tell(reports, check.format, check.output, to)
         raise
-    except KeyboardInterrupt:  # of a loop that never ends, perhaps, since what it reads is outside of memory
+    except KeyboardInterrupt as stop:  # of a loop that never ends, perhaps, as it reads outside of memory
         tell([*reports, *_found_meanwhile()], check.format, check.output, to)
+        if isinstance(stop, _Terminated):
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
         raise
     found = tell(reports, check.format, check.output, to)
     if status in (0, None):
         return found
     raise SystemExit(status)
+
+
+class _Terminated(KeyboardInterrupt):
+    """Somebody, such as CI whose patience has ended, ends the process."""
+
+    @classmethod
+    def stop(cls, *_: object) -> NoReturn:
+        raise cls
 
 
 def _alone() -> TextIO:

@@ -471,14 +471,11 @@ class BaseContext(Here, PeerAccess):
 
     def begin_capture(self, graph: DeviceGraph) -> Recording:
         """Record work for a graph from now on."""
-        device = self.device
         if self.recording is not None:
             raise LaunchError.here(
-                "capture-nested",
-                "this context is capturing a graph already",
-                "end that `with` block first",
+                "capture-nested", "this context is capturing a graph already", "end that `with` block first"
             )
-        recording = Recording(device.begin_capture(self._stream))
+        recording = Recording(self.device.begin_capture(self._stream))
         self.recording, self.capturing = recording, graph
         return recording
 
@@ -544,21 +541,24 @@ class BaseContext(Here, PeerAccess):
         Raises:
             DeviceError: work failed since the last synchronisation; the context is closed even so.
         """
+        self._close(wait=True)
+
+    def _close(self, *, wait: bool) -> None:
         if self._closed:
             return
         self._closed = True
-        recording = self.recording
-        if recording is not None:
+        if (recording := self.recording) is not None:
             self.end_capture()
             recording.native.abandon()
         try:
-            self._stream.synchronize()
+            if wait:
+                self._stream.synchronize()
         except DeviceError as error:
             if error.diagnostics[0].code != "context-lost":  # that was reported when it happened
                 raise
         finally:
             self._device.close()
-        if self.leaks is not None:
+        if wait and self.leaks is not None:
             self.leaks.check(self.name)
 
     @property
@@ -570,8 +570,9 @@ class BaseContext(Here, PeerAccess):
         self._check_open()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # Who interrupts work may do so as it never ends.
+        self._close(wait=kind is None or issubclass(kind, (Exception, SystemExit, GeneratorExit)))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._api}:{self._id}, {self.name}>"
