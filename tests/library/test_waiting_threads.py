@@ -16,6 +16,7 @@ from weft import (
     DeviceError,
     Float16,
     Float32,
+    InlineArray,
     Int,
     Int32,
     Pointer,
@@ -23,6 +24,7 @@ from weft import (
     UInt64,
     func,
     kernel,
+    struct,
 )
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, block_idx, lane_id, thread_idx, warp, warp_id
@@ -131,6 +133,53 @@ def test_named_barriers_in_a_helper(ctx: DeviceContext) -> None:
     (out,) = ran(ctx, halves_meet, np.zeros(128, np.int32), grid_dim=1, block_dim=128)
     t = np.arange(128)
     np.testing.assert_array_equal(out, np.where(t < 64, 1, 3) * (t ^ 63))
+
+
+@struct
+class Stage:
+    filled: SharedMemBarrier
+    emptied: SharedMemBarrier
+    part: InlineArray[Int32, 32]
+
+
+@func
+def fill(stage: Pointer[Stage], n: Int, value: Int32):
+    if n >= 2:
+        stage[0].emptied.wait(n // 2 - 1 & 1)
+    stage[0].part[lane_id()] = value
+    stage[0].filled.arrive()
+
+
+@kernel
+def ring(x: Pointer[Int32], out: Pointer[Int32]):
+    """Barriers by themselves and in structs, used where they lie."""
+    stages = stack_allocation(Stage, 2, address_space=SHARED)
+    ends = stack_allocation(SharedMemBarrier, 2, address_space=SHARED)
+    if thread_idx.x < 2:
+        stages[thread_idx.x].filled.init(32)
+        stages[thread_idx.x].emptied.init(32)
+        ends[thread_idx.x].init(32)
+    barrier()
+    total = Int32(0)
+    for n in range(5):
+        stage = stages + n % 2
+        if warp_id() == 0:
+            fill(stage, n, x[32 * n + lane_id()])
+        else:
+            stage[0].filled.wait(n // 2 & 1)
+            total += stage[0].part[31 - lane_id()]
+            stage[0].emptied.arrive()
+    end = ends + warp_id()
+    end[0].arrive()
+    end[0].wait(0)
+    out[thread_idx.x] = total
+
+
+def test_barriers_in_memory_of_their_own_type(ctx: DeviceContext) -> None:
+    x = np.arange(160, dtype=np.int32) ** 2
+    _, out = ran(ctx, ring, x, np.zeros(64, np.int32), grid_dim=1, block_dim=64)
+    np.testing.assert_array_equal(out[:32], 0)
+    np.testing.assert_array_equal(out[32:], x.reshape(5, 32).sum(0)[::-1])
 
 
 @kernel

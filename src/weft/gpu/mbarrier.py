@@ -65,10 +65,17 @@ lowest 32 bits are the bytes that are missing, which may have come before they w
 class SharedMemBarrier:
     """A barrier at a word of shared memory; ``SharedMemBarrier(words + i)`` is one of several.
 
+    ``bars = stack_allocation(SharedMemBarrier, 4, address_space=AddressSpace.SHARED)`` makes the words, too:
+    ``bars[i]`` is the barrier there.
+
     Mojo: ``SharedMemBarrier``. CUTLASS: ``ClusterTransactionBarrier``.
     """
 
     word: Pointer[UInt64]
+
+    @staticmethod
+    def __weft_used_at__(at: Pointer[Any]) -> SharedMemBarrier:
+        return SharedMemBarrier(at.bitcast(UInt64))
 
     def init(self, count: NumberLike = 1) -> None:
         """Begin: each phase ends when so many have arrived. One thread calls it, before a ``barrier()``.

@@ -213,7 +213,10 @@ class Place:
         return self._like(at, dtype, aligned(self.alignment, dtype.itemsize))
 
     def load(self) -> Any:
-        """What lies here."""
+        """What lies here; of what is used where it lies, such as a barrier, that with its address."""
+        used_at = getattr(getattr(self.dtype, "annotation", None), "__weft_used_at__", None)
+        if used_at is not None:
+            return used_at(self.pointer())
         return load_element(current(), self.address, self.dtype, self.alignment)
 
     def store(self, value: Any) -> None:
