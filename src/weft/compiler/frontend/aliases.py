@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -59,7 +60,10 @@ class Source(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two names that may be of one object: the calls on the way, and the third name that it went through."""
+    """Two names that may be of one object: the calls on the way, and the third name that it went through.
+
+    The third is ``MADE`` where they are of parts of what the calls have made.
+    """
 
     one: str
     other: str
@@ -102,7 +106,7 @@ def sources(node: ast.AST | None, calls: Calls = (), inner: bool = False) -> Sou
         part = sources(node.value, calls, inner or bool(root_of(node)))
         return part | _implied(node, calls, inner)
     if isinstance(node, ast.NamedExpr):
-        return sources(node.value, calls, inner)
+        return sources(node.value, calls, inner) | sources(node.target, calls, inner)
     if isinstance(node, ast.Call):
         given: list[tuple[int | str | None, ast.expr]] = [*enumerate(node.args)]
         given += [(keyword.arg, keyword.value) for keyword in node.keywords]
@@ -113,16 +117,31 @@ def sources(node: ast.AST | None, calls: Calls = (), inner: bool = False) -> Sou
     if isinstance(node, ast.Lambda):
         return frozenset({Source(n.id, calls, inner) for n in walk(node.body) if isinstance(n, ast.Name)})
     if isinstance(node, ast.Starred):
-        return sources(node.value, calls, True)
+        return sources(node.value, calls, inner or not isinstance(node.value, DISPLAYS))
     if isinstance(node, COMPREHENSIONS):
         outer = _FRESH.union(*[sources(clause.iter, calls, True) for clause in node.generators])
         item = node.value if isinstance(node, ast.DictComp) else node.elt
         return outer | sources(item, calls, inner)
-    if isinstance(node, _PARTS) or (
-        isinstance(node, ast.BinOp) and any(isinstance(n, DISPLAYS) for n in (node.left, node.right))
-    ):
-        return _FRESH.union(*[sources(part, calls, inner) for part in ast.iter_child_nodes(node)])
-    return _implied(node, calls, inner)
+    if isinstance(node, ast.BinOp) and repeats(node):
+        made = Source(MADE, (*calls, _Step(node, None))[:_MOST], inner)
+        return _parts(node, calls, inner) | ({made} if isinstance(node.op, ast.Mult) else _FRESH)
+    return _parts(node, calls, inner) if isinstance(node, _PARTS) else _implied(node, calls, inner)
+
+
+def _parts(node: ast.AST, calls: Calls, inner: bool) -> Sources:
+    """The names whose objects the parts of a display, a choice or a comprehension may give."""
+    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, (ast.expr, ast.comprehension))]
+    found = [sources(part, calls, inner) for part in parts]
+    names = [{source.name for source in one} - {MADE} for one in found]
+    if isinstance(node, DISPLAYS) and len(set[str]().union(*names)) < sum(map(len, names)):
+        ways = [(*calls, _Step(node, at))[:_MOST] for at in range(len(parts))]  # (p, p) holds it twice
+        found = [sources(part, way, inner) for part, way in zip(parts, ways, strict=True)]
+    return _FRESH.union(*found)
+
+
+def repeats(node: ast.AST) -> bool:
+    """Whether an operator is of a list or a tuple that is written out, as ``[p] * 2``."""
+    return isinstance(node, ast.BinOp) and any(isinstance(n, DISPLAYS) for n in (node.left, node.right))
 
 
 def _is_plain(node: ast.AST) -> bool:
@@ -264,6 +283,7 @@ class _Aliases:
                 pairs = self._assigned(
                     pairs, _matched(target, node.value), permuted=_permutes(target, node.value)
                 )
+            pairs |= _chained(node)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             pairs = self._assigned(pairs, _matched(node.target, node.value))
         elif isinstance(node, ast.AugAssign):
@@ -327,9 +347,9 @@ class _Aliases:
         out: set[Pair] = set()
         if one.name != other.name:
             for mine, theirs in ((m, t) for m, _ in one.near for t, _ in other.near):
-                if mine.name == theirs.name != MADE:
+                if mine.name == theirs.name and (mine.name != MADE or mine.calls == theirs.calls):
                     calls, by = self._together(mine.calls, theirs.calls), mine.name
-                    by = by if self.settle is None else ""
+                    by = by if self.settle is None or by == MADE else ""
                     out |= _both(one.name, other.name, calls, by, one.part, other.part)
         return out
 
@@ -350,6 +370,26 @@ def _permutes(target: ast.expr, value: ast.expr) -> bool:
     if not isinstance(target, DISPLAYS) or not isinstance(value, DISPLAYS):
         return False
     return sorted(map(ast.unparse, target.elts)) == sorted(map(ast.unparse, value.elts))
+
+
+def _chained(node: ast.Assign) -> set[Pair]:
+    """Pairs of the targets of ``a = b = value``, which are of one object whatever gives that."""
+    out: set[Pair] = set()
+    for targets in itertools.combinations(node.targets, 2):
+        singles = [[one for one, _ in assigned_each(target, target)] for target in targets]
+        for one, other in itertools.product(*singles):
+            a, b = root_of(one), root_of(other)
+            part, inner = not isinstance(one, ast.Name), not isinstance(other, ast.Name)
+            if not a or not b or _is_plain(one) or _is_plain(other):
+                continue
+            calls = (_Step(node.value, PLACED),) if part or inner else ()
+            if a != b:
+                listed, others = (isinstance(target, DISPLAYS) for target in targets)
+                part, inner = part or (others and not listed), inner or (listed and not others)
+                out |= {Pair(a, b, calls, "", (part, inner)), Pair(b, a, calls, "", (inner, part))}
+            elif part or inner:
+                out.add(Pair(a, a, calls, a, (True, True)))
+    return out
 
 
 def _stays(calls: Calls) -> bool:

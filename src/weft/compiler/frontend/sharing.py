@@ -17,7 +17,18 @@ from collections.abc import Iterable, Sequence
 from types import FrameType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any, cast
 
-from weft.compiler.frontend.aliases import MADE, PLACED, Aliases, At, Calls, Pair, Settling, Source, TooMany
+from weft.compiler.frontend.aliases import (
+    MADE,
+    PLACED,
+    Aliases,
+    At,
+    Calls,
+    Pair,
+    Settling,
+    Source,
+    TooMany,
+    repeats,
+)
 from weft.compiler.frontend.helpers import written_definition
 from weft.compiler.frontend.holding import has_no_parts, has_no_parts_of, holds, may_hold, seen
 from weft.compiler.frontend.implied import (
@@ -30,7 +41,7 @@ from weft.compiler.frontend.implied import (
     runs_operators,
 )
 from weft.compiler.frontend.meaning import class_of_variable, meaning
-from weft.compiler.frontend.tree import B, assigned_each, root_of, stored_in, walk
+from weft.compiler.frontend.tree import DISPLAYS, B, assigned_each, root_of, stored_in, walk
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, is_internal
 from weft.lang.decorators import Compiled
@@ -82,7 +93,7 @@ class Sharing:
         if at == PLACED:
             return self._may_be(cast("ast.expr", call))
         if not isinstance(call, ast.Call):
-            return self._any_gives_back(call)
+            return isinstance(call, DISPLAYS) or repeats(call) or self._any_gives_back(call)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
             return True  # what a pattern captures
         callee = self._callee(call)
@@ -109,7 +120,9 @@ class Sharing:
 
         The others are around it, and have to give back what it made.
         """
-        *around, call = [step.call for step in calls]
+        around, call = [step.call for step in calls[:-1] if step.at != PLACED], calls[-1].call
+        if repeats(call):
+            return all(map(self.shares, around))
         if not isinstance(call, ast.Call):
             made_by: Sequence[Definition | None] = self._implied_by(call)
         else:
@@ -186,6 +199,8 @@ class Sharing:
 
     def _may_be(self, node: ast.expr) -> bool:
         """Whether an expression may give an object of the class, or one that holds such."""
+        if isinstance(node, ast.Constant):
+            return False
         of = class_of_operand(node, self.frame, self.fn)
         if of is not MISSING:
             cls, kind = cast("type[Any]", of), self.kind
@@ -246,6 +261,8 @@ class Sharing:
     def _is_shared(self, pair: Pair, field: str) -> bool:
         """Whether two names may be of one object."""
         assert self.frame is not None
+        if pair.by == MADE:  # both are parts of what a call has made
+            return self.gives_twice(pair.calls)
         if pair.by and not holds(seen(pair.by, self.frame, self.fn), self.kind):
             return False
         if pair.inside[0] and not self._holds(pair.one):
