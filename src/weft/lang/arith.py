@@ -102,6 +102,37 @@ def constant_of(d: DType, value: Value) -> int | float | bool | None:
     return None
 
 
+def known_difference(d: DType, x: Value, y: Value) -> int | None:
+    """``y - x`` where that is known, as of ``i`` and ``i + 4``: both are the same but for a constant."""
+    (one, less), (other, more) = _stepped(d, x), _stepped(d, y)
+    return int(wrap(d, more - less)) if _is_same(one, other) else None
+
+
+def _stepped(d: DType, value: Value) -> tuple[Value, int]:
+    """What a constant is added to, and the constant."""
+    owner = value.owner
+    if isinstance(owner, Op) and owner.name in ("arith.addi", "arith.subi"):
+        one, other = owner.operands
+        if (by := constant_of(d, other)) is not None:
+            base, more = _stepped(d, one)
+            return base, more + int(by) if owner.name == "arith.addi" else more - int(by)
+        if owner.name == "arith.addi" and (by := constant_of(d, one)) is not None:
+            base, more = _stepped(d, other)
+            return base, more + int(by)
+    return value, 0
+
+
+def _is_same(x: Value, y: Value, deep: int = 4) -> bool:
+    """Whether two values were computed alike from the same ones."""
+    one, other = x.owner, y.owner
+    if x is y or not isinstance(one, Op) or not isinstance(other, Op):
+        return x is y
+    alike = one.name == other.name and one.attrs == other.attrs and x.type == y.type
+    alike = alike and one.spec.pure and len(one.results) == 1
+    pairs = zip(one.operands, other.operands, strict=True)
+    return alike and deep > 0 and all(_is_same(a, b, deep - 1) for a, b in pairs)
+
+
 def literal(b: Elaboration, d: DType, number: bool | int | float, lanes: int = 1) -> Value:
     """The IR value of a number that the format ``d`` holds."""
     return b.constant(bits_of(d, number) if d.kind == "float8" else number, of_dtype(d, lanes))

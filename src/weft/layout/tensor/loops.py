@@ -69,6 +69,16 @@ def check_alike(to: Any, source: Any) -> None:
         refuse("lanes", message, "vectorize both alike")
 
 
+def _assert_alike(to: Any, source: Any) -> None:
+    """Assert it of the extents that are known at run time only, where no mask ends both."""
+    b: Any = current()
+    for mode, (a, c) in enumerate(zip(_whole(to), _whole(source), strict=True)):
+        if to.masked or source.masked or (is_static(a) and is_static(c)):
+            continue
+        message = f"mode {mode} has {a} places, and {c} are copied there"
+        b.assert_(a == c, lambda message=message: message)  # noqa: PT009
+
+
 def copy_all(to: Any, source: Any) -> None:
     """Write every element of ``source`` to its place in ``to``.
 
@@ -104,6 +114,7 @@ def update_all(to: Any, function: Callable[[Any, Any], Any] | None, operand: Any
     operand.note_use()
     operand = _broadcast(to, operand)
     check_alike(to, operand)
+    _assert_alike(to, operand)
     known = None if operand.masked else _coordinates(to)
     if known is None:
         _in_order(to, operand, function)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from weft.diagnostics import refuse
+from weft.lang.arith import known_difference
 from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.int_tuple import IntTuple, is_tuple, product
 from weft.layout.algebra.layout import Layout
@@ -133,4 +134,13 @@ def _bounds(part: slice[Any, Any, Any], extent: Scalar, mode: int, host: bool) -
         check_inside(begin, begin, extent, mode, host=host)
     elif is_static(end):
         check_inside(0, end, extent, mode, host=host)
-    return begin, ceildiv(most(sub(end, begin), 0), step), step
+    return begin, ceildiv(most(_between(begin, end), 0), step), step
+
+
+def _between(begin: Any, end: Any) -> Any:
+    """``end - begin``, which of ``i : i + 4`` is known."""
+    if not (is_static(begin) or is_static(end)):
+        found = known_difference(begin.dtype, begin.value, end.value)
+        if found is not None:
+            return found
+    return sub(end, begin)
