@@ -33,6 +33,8 @@ from weft.compiler.frontend.tree import (
 
 PLACED = "="
 """In place of an argument's number: an expression is assigned to a part of something."""
+CHAINED = "=="
+"""The same of two targets, which share what the expression makes too."""
 
 
 class _Step(NamedTuple):
@@ -62,7 +64,7 @@ class Source(NamedTuple):
 class Pair(NamedTuple):
     """Two names that may be of one object: the calls on the way, and the third name that it went through.
 
-    The third is ``MADE`` where they are of parts of what the calls have made.
+    The third is ``MADE`` where they are of parts of what the calls have made, and may be ``SEEN``.
     """
 
     one: str
@@ -79,6 +81,8 @@ Pairs = frozenset[Pair]
 Sources = frozenset[Source]
 MADE = "="
 """The name of an object that a call has made, and that no variable holds yet."""
+SEEN = "()"
+"""Between a function and a variable that it sees: what that stands for when it is called."""
 _FRESH: Sources = frozenset()
 _PARTS = (ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.comprehension)
 
@@ -115,7 +119,8 @@ def sources(node: ast.AST | None, calls: Calls = (), inner: bool = False) -> Sou
     if isinstance(node, ast.IfExp):
         return sources(node.body, calls, inner) | sources(node.orelse, calls, inner)
     if isinstance(node, ast.Lambda):
-        return frozenset({Source(n.id, calls, inner) for n in walk(node.body) if isinstance(n, ast.Name)})
+        reads = {Source(n.id, calls, inner) for n in walk(node.body) if isinstance(n, ast.Name)}
+        return _defaults(node, calls, inner) | reads
     if isinstance(node, ast.Starred):
         return sources(node.value, calls, inner or not isinstance(node.value, DISPLAYS))
     if isinstance(node, COMPREHENSIONS):
@@ -126,6 +131,12 @@ def sources(node: ast.AST | None, calls: Calls = (), inner: bool = False) -> Sou
         made = Source(MADE, (*calls, _Step(node, None))[:_MOST], inner)
         return _parts(node, calls, inner) | ({made} if isinstance(node.op, ast.Mult) else _FRESH)
     return _parts(node, calls, inner) if isinstance(node, _PARTS) else _implied(node, calls, inner)
+
+
+def _defaults(node: ast.Lambda | ast.FunctionDef, calls: Calls = (), inner: bool = False) -> Sources:
+    """The names whose objects a function holds as defaults of its parameters."""
+    given = [*node.args.defaults, *node.args.kw_defaults]
+    return _FRESH.union(*[sources(default, calls, inner) for default in given])
 
 
 def _parts(node: ast.AST, calls: Calls, inner: bool) -> Sources:
@@ -278,25 +289,48 @@ class _Aliases:
             head = grown
 
     def _simple(self, node: ast.stmt, pairs: Pairs) -> Pairs:
-        if isinstance(node, ast.Assign):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
             for target in node.targets:
-                pairs = self._assigned(
-                    pairs, _matched(target, node.value), permuted=_permutes(target, node.value)
-                )
+                pairs = self._defined(pairs, target, node.value)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                permuted = _permutes(target, node.value) or returns_to(target, node.value)
+                pairs = self._assigned(pairs, _matched(target, node.value), permuted)
             pairs |= _chained(node)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             pairs = self._assigned(pairs, _matched(node.target, node.value))
         elif isinstance(node, ast.AugAssign):
-            pairs = self._assigned(pairs, [(node.target, _implied(node, ()))])
+            found = _implied(node, ())
+            if not isinstance(node.target, ast.Name):  # a part, which keeps what it shared
+                found = frozenset([source for source in found if source.calls[0].at != 0])
+            pairs = self._assigned(pairs, [(node.target, found)])
         elif isinstance(node, ast.FunctionDef):
-            reads = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-            pairs = self._assigned(pairs, [(ast.Name(node.name), frozenset(map(Source, reads)))])
+            pairs = self._defined(pairs, ast.Name(node.name), node)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # as items.append(p)
             call = node.value
             if isinstance(call.func, ast.Attribute):
                 held = _FRESH.union(*[sources(argument) for argument in call.args])
                 pairs = self._assigned(pairs, [(call.func, held)])
         return pairs
+
+    def _defined(self, pairs: Pairs, target: ast.expr, node: ast.FunctionDef | ast.Lambda) -> Pairs:
+        """The pairs after a function was made, which holds its defaults, and sees variables around it."""
+        body = [node.body] if isinstance(node, ast.Lambda) else node.body
+        names = [n for part in body for n in walk(part) if isinstance(n, ast.Name)]
+        seen = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+        held, name = _defaults(node), root_of(target)
+        pairs = self._assigned(pairs, [(target, held.union(map(Source, seen)))])
+        if self.settle is not None or not isinstance(target, ast.Name):
+            return pairs
+        seen -= {source.name for source in held}
+        return frozenset(
+            [
+                pair._replace(by=SEEN, made=name)
+                if not (pair.calls or pair.by) and name in pair[:2] and not seen.isdisjoint(pair[:2])
+                else pair
+                for pair in pairs
+            ]
+        )
 
     def _assigned(
         self, pairs: Pairs, given: Sequence[tuple[ast.expr, Sources]], permuted: bool = False
@@ -316,7 +350,7 @@ class _Aliases:
             # two names keep what they have in common when the third, from which it came, is assigned anew
             pair if pair.by not in whole else pair._replace(by="")
             for pair in pairs
-            if pair.one not in whole and pair.other not in whole
+            if whole.isdisjoint(pair[:2] if pair.by != SEEN else (pair.made,))
         }
         targets: list[_Target] = []
         for target, found in single:
@@ -332,14 +366,16 @@ class _Aliases:
 
         The text is the name of the source on the way, empty for the sources themselves.
         """
-        near = {(source, "") for source in found}
-        for source in found:
+        through, near = list(found), {(source, "") for source in found}
+        for source in through:  # grows while it runs, as what a function sees may be another one
             by = source.name if self.settle is None else ""
-            near |= {
-                (Source(p.other, self._together(source.calls, p.calls), p.inside[1]), by)
-                for p in pairs
-                if p.one == source.name
-            }
+            for pair in pairs:
+                if pair.one != source.name:
+                    continue
+                other = Source(pair.other, self._together(source.calls, pair.calls), pair.inside[1])
+                near.add((other, by))
+                if pair.by == SEEN and pair.made == pair.one and other not in through:
+                    through.append(other)
         return near
 
     def _alike(self, one: _Target, other: _Target) -> set[Pair]:
@@ -372,6 +408,25 @@ def _permutes(target: ast.expr, value: ast.expr) -> bool:
     return sorted(map(ast.unparse, target.elts)) == sorted(map(ast.unparse, value.elts))
 
 
+def returns_to(target: ast.expr, value: ast.AST) -> bool:
+    """Whether of each variable that has a part assigned, a value names that part alone: ``q.a = f(q.a)``."""
+    places = [n for n, _ in assigned_each(target, target) if isinstance(n, (ast.Attribute, ast.Subscript))]
+    texts, roots = set(map(ast.unparse, places)), list(map(root_of, places))
+    known = all(isinstance(n, _STEPS) for place in places for n in walk(place))
+    return known and len(set(roots)) == len(roots) and not _names_besides(value, texts, roots)
+
+
+_STEPS = (ast.Attribute, ast.Subscript, ast.Name, ast.Constant)
+
+
+def _names_besides(node: ast.AST, places: set[str], roots: Sequence[str]) -> bool:
+    if isinstance(node, (ast.Attribute, ast.Subscript)) and ast.unparse(node) in places:
+        return False
+    if isinstance(node, (ast.Name, ast.NamedExpr)):
+        return isinstance(node, ast.NamedExpr) or node.id in roots
+    return any(_names_besides(part, places, roots) for part in ast.iter_child_nodes(node))
+
+
 def _chained(node: ast.Assign) -> set[Pair]:
     """Pairs of the targets of ``a = b = value``, which are of one object whatever gives that."""
     out: set[Pair] = set()
@@ -382,7 +437,7 @@ def _chained(node: ast.Assign) -> set[Pair]:
             part, inner = not isinstance(one, ast.Name), not isinstance(other, ast.Name)
             if not a or not b or _is_plain(one) or _is_plain(other):
                 continue
-            calls = (_Step(node.value, PLACED),) if part or inner else ()
+            calls = (_Step(node.value, CHAINED),) if part or inner else ()
             if a != b:
                 listed, others = (isinstance(target, DISPLAYS) for target in targets)
                 part, inner = part or (others and not listed), inner or (listed and not others)
@@ -390,11 +445,6 @@ def _chained(node: ast.Assign) -> set[Pair]:
             elif part or inner:
                 out.add(Pair(a, a, calls, a, (True, True)))
     return out
-
-
-def _stays(calls: Calls) -> bool:
-    """Whether a place is assigned what it held, as ``v.x += y`` may."""
-    return any(isinstance(step.call, ast.AugAssign) and step.at == 0 for step in calls)
 
 
 def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, Sources]]:
@@ -412,7 +462,7 @@ def _paired(one: _Target, whole: frozenset[str], permuted: bool) -> set[Pair]:
     for (other, calls, inner), by in one.near:
         if other == MADE:
             out.add(Pair(one.name, other, calls, by, (one.part, inner)))
-        elif other == one.name and one.part and not permuted and not _stays(calls):
+        elif other == one.name and one.part and not permuted:
             out.add(Pair(one.name, one.name, calls, one.name, (True, True)))
         elif other not in whole and other != one.name:
             out |= _both(one.name, other, calls, by, one.part, inner)
@@ -437,7 +487,9 @@ def _twice(name: str, found: Sources, pairs: Pairs) -> set[Pair]:
 
 def are_beside(calls: Calls, others: Calls) -> bool:
     """Whether two ways lead through two arguments of one call."""
-    return any(a.call is c.call and a.at != c.at for a in calls for c in others)
+    return any(
+        a.call is c.call and a.at != c.at and PLACED not in (a.at, c.at) for a in calls for c in others
+    )
 
 
 def _together(calls: Calls, others: Calls) -> Calls:
@@ -462,6 +514,7 @@ class Aliases:
         self,
         tree: ast.FunctionDef,
         kernel: bool,
+        classes: frozenset[str] = frozenset(),
         plain: frozenset[str] = frozenset(),
         settle: Settling | None = None,
     ) -> None:
@@ -469,11 +522,15 @@ class Aliases:
         if desugar(tree.body, nodes):
             nodes = walk(tree)
         note_named(nodes)
-        for node in nodes:
-            if isinstance(node, ast.Name) and node.id in plain:
-                node.plain = True  # pyright: ignore[reportAttributeAccessIssue]
         given = arguments_of(tree)
         own = frozenset(stored_names(tree.body).union(given))
+        for node in nodes:
+            if isinstance(node, ast.Call):  # of a class, which no object comes from
+                node, hidden = node.func, classes - own
+            else:
+                hidden = plain
+            if isinstance(node, ast.Name) and node.id in hidden:
+                node.plain = True  # pyright: ignore[reportAttributeAccessIssue]
         self.own = own - declared(tree)
         """Its parameters and variables."""
         self.lent = own - self.own

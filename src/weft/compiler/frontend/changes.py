@@ -11,12 +11,21 @@ from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from weft.compiler.frontend.aliases import MADE, Aliases, At, Source, are_beside, caller_of, sources
+from weft.compiler.frontend.aliases import (
+    MADE,
+    Aliases,
+    At,
+    Source,
+    are_beside,
+    caller_of,
+    returns_to,
+    sources,
+)
 from weft.compiler.frontend.helpers import written_definition
 from weft.compiler.frontend.holding import holds, seen
 from weft.compiler.frontend.implied import asked, operands
 from weft.compiler.frontend.sharing import Sharing, aliases_at
-from weft.compiler.frontend.tree import COMPREHENSIONS, stored_in
+from weft.compiler.frontend.tree import COMPREHENSIONS, assigned_each, root_of, stored_in
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import a_, is_internal, refuse
 from weft.lang.inline_array import InlineArray
@@ -189,23 +198,35 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
         for name, calls, _ in (*sources(given), *_items_of(by.at.node, by.call, sources(given))):
             if calls or not by.holds(name, kind):
                 continue
-            passed, again = _used_again(by, name, kind, name in beside)
+            passed, again = _used_again(by, name, kind, name in beside, _is_put_back(by.at.node, given))
             out |= passed
             if again:
-                _refuse_call(callee, parameter, name, again)
+                _refuse_call(callee, parameter, name, given, again)
     return out
 
 
-def _used_again(by: _Caller, name: str, kind: type[Any], beside: bool) -> tuple[dict[str, type[Any]], str]:
+def _is_put_back(node: ast.AST, given: ast.expr | None) -> bool:
+    """Whether a statement assigns to the place that a call was given a part of: ``q.a = q.a.moved(1)``."""
+    if not isinstance(given, (ast.Attribute, ast.Subscript)):
+        return False
+    if isinstance(node, ast.AugAssign):
+        return node.target is given
+    found = [target for target in getattr(node, "targets", ()) if returns_to(target, given)]
+    return any(ast.unparse(one) == ast.unparse(given) for t in found for one, _ in assigned_each(t, t))
+
+
+def _used_again(
+    by: _Caller, name: str, kind: type[Any], beside: bool, back: bool
+) -> tuple[dict[str, type[Any]], str]:
     """The parameters of the caller that a change of a variable's object reaches; a name used after the call.
 
     The name is of the same object, and empty if there is none. ``beside``: another argument of the call is of
-    it too.
+    it too. ``back``: the part of it that the call is given gets another value.
     """
     own, lent = by.names.own, by.names.lent
     out = {name: kind} if name in lent else {}
     again = ""
-    if beside or name in by.at.read or name not in own | lent or _is_read_besides(by, name):
+    if beside or (name in by.at.read and not back) or name not in own | lent or _is_read_besides(by, name):
         again = name
     for other in by.others(name, kind):
         if other[0] == "<":
@@ -255,13 +276,14 @@ def _items_of(node: ast.AST, call: ast.AST, given: Iterable[Source]) -> Iterable
                 yield from (source._replace(calls=()) for source in sources(clause.iter))
 
 
-def _refuse_call(callee: Definition, parameter: str, name: str, again: str) -> None:
-    hint = f"return `{parameter}` and write `{name} = ...` at the call, or give it copy.copy({name})"
+def _refuse_call(callee: Definition, parameter: str, name: str, part: ast.expr | None, again: str) -> None:
+    place = ast.unparse(part) if part is not None and root_of(part) == name else name
+    hint = f"return `{parameter}` and write `{place} = ...` at the call, or give it copy.copy({place})"
     given = [node.value for node in ast.walk(callee.body()) if isinstance(node, ast.Return)]
     first = [value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in given]
     if first and all(isinstance(value, ast.Name) and value.id == parameter for value in first):
         more = ", result" * isinstance(given[0], ast.Tuple)
-        hint = f"it gives that copy back: write `{name}{more} = ...` at the call"
+        hint = f"it gives that copy back: write `{place}{more} = ...` at the call"
     refuse(
         "lost-field",
         f"{callee.name} changes `{parameter}`, a copy of `{name}`, and `{again}` is used after this call",

@@ -39,7 +39,8 @@ def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = Fals
     elif isinstance(value, functools.partial):  # a method of an object
         items = cast("functools.partial[Any]", value).args
     elif hasattr(value, "captures"):  # a function in a function
-        items = value.captured()
+        made = value.function  # a lambda, which has its defaults from Python
+        items = (*value.captured(), *(made.__defaults__ or ()), *(made.__kwdefaults__ or {}).values())
     elif not isinstance(value, (list, set, tuple)):
         items = parts_of(value) or ()
     return any(holds(item, kind, but) for item in items)

@@ -18,8 +18,10 @@ from types import FrameType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any, cast
 
 from weft.compiler.frontend.aliases import (
+    CHAINED,
     MADE,
     PLACED,
+    SEEN,
     Aliases,
     At,
     Calls,
@@ -90,10 +92,12 @@ class Sharing:
         ``at`` says as which argument, by number or keyword; None is any of them. With ``PLACED`` it is no
         call: an expression that is assigned to a part of something.
         """
-        if at == PLACED:
-            return self._may_be(cast("ast.expr", call))
+        if at in (PLACED, CHAINED):
+            return self._may_be(cast("ast.expr", call), at == CHAINED)
+        if isinstance(call, DISPLAYS):
+            return not isinstance(at, int) or self._may_be(call.elts[at])
         if not isinstance(call, ast.Call):
-            return isinstance(call, DISPLAYS) or repeats(call) or self._any_gives_back(call)
+            return repeats(call) or self._any_gives_back(call)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
             return True  # what a pattern captures
         callee = self._callee(call)
@@ -197,8 +201,11 @@ class Sharing:
         inner = Sharing(definition, None, self.kind, self)
         return any(map(inner.shares_by_all, aliases.twice)) or any(map(inner.gives_twice, aliases.made))
 
-    def _may_be(self, node: ast.expr) -> bool:
-        """Whether an expression may give an object of the class, or one that holds such."""
+    def _may_be(self, node: ast.expr, made: bool = False) -> bool:
+        """Whether an expression may give an object of the class, or one that holds such.
+
+        It is one that something in it has, or, if ``made``, one that a function makes.
+        """
         if isinstance(node, ast.Constant):
             return False
         of = class_of_operand(node, self.frame, self.fn)
@@ -218,13 +225,16 @@ class Sharing:
             parts = operands(node)
         elif isinstance(node, ast.Call):
             parts = [*node.args, *[keyword.value for keyword in node.keywords]]
-            if self._callee(node) is MISSING:
+            callee = self._callee(node)
+            if made and _written(callee) is not None:
+                return True
+            if callee is MISSING:
                 if not isinstance(node.func, ast.Attribute):
                     return True
                 parts.append(node.func.value)  # of a method
         else:
             return True
-        return any(map(self._may_be, parts))
+        return any(self._may_be(part, made) for part in parts)
 
     # -- names of one object --------------------------------------------------------------------
     def others(self, at: At, name: str, field: str = "") -> Iterable[str]:
@@ -261,15 +271,17 @@ class Sharing:
     def _is_shared(self, pair: Pair, field: str) -> bool:
         """Whether two names may be of one object."""
         assert self.frame is not None
+        if pair.by == SEEN:
+            return False
         if pair.by == MADE:  # both are parts of what a call has made
-            return self.gives_twice(pair.calls)
+            return not pair.calls or self.gives_twice(pair.calls)
         if pair.by and not holds(seen(pair.by, self.frame, self.fn), self.kind):
             return False
-        if pair.inside[0] and not self._holds(pair.one):
-            return False
-        method = isinstance(self._locals.get(pair.one), functools.partial)  # which holds the object
-        if pair.inside[1] and not holds(self._locals.get(pair.other), self.kind, strictly=not method):
-            return False
+        held = [self._locals.get(name) for name in (pair.one, pair.other)]
+        for inside, value, other in zip(pair.inside, held, reversed(held), strict=True):
+            method = isinstance(other, functools.partial)  # which holds the object
+            if inside and not holds(value, self.kind, strictly=not method):
+                return False
         if (field and self._lies_elsewhere(pair, field)) or self._is_copied(pair):
             return False
         return self.shares_by_all(pair.calls)
@@ -333,22 +345,39 @@ def _arms(node: ast.expr) -> list[ast.expr]:
 
 # -- what the text says -----------------------------------------------------------------------------
 @functools.lru_cache(maxsize=1024)
-def _aliases(fn: Definition, _: object, kernel: bool, __: frozenset[str]) -> Aliases | None:
+def _aliases(
+    fn: Definition, _: object, kernel: bool, __: frozenset[str], classes: frozenset[str]
+) -> Aliases | None:
     try:
-        return Aliases(fn.body(), kernel)
+        return Aliases(fn.body(), kernel, classes)
     except TooMany:
         return None
 
 
 def aliases_of(fn: Definition, kernel: bool = False) -> Aliases | None:
     """What a function's text says of names of one object; None where that is too much to follow."""
-    return _aliases(fn, fn.version, kernel, look_at_structs())
+    return _aliases(fn, fn.version, kernel, look_at_structs(), _classes(fn))
+
+
+def _classes(fn: Definition) -> frozenset[str]:
+    """The classes that a function calls by name."""
+    captured = fn.scope.captured()
+    found = {name: captured.get(name, fn.scope.globals.get(name)) for name in _called(fn, fn.version)}
+    return frozenset([name for name, value in found.items() if isinstance(value, type)])
+
+
+@functools.lru_cache(maxsize=1024)
+def _called(fn: Definition, _: object) -> frozenset[str]:
+    calls = [node.func for node in walk(fn.body()) if isinstance(node, ast.Call)]
+    return frozenset([called.id for called in calls if isinstance(called, ast.Name)])
 
 
 def aliases_at(fn: Definition, kernel: bool, frame: FrameType, kinds: Iterable[type[Any]]) -> Aliases:
     """The same where the function runs; if it is too much to follow, for objects of some classes alone."""
     found = aliases_of(fn, kernel)
-    return found or Aliases(fn.body(), kernel, _numbers_of(fn, frame), _settling(fn, frame, kinds))
+    if found is not None:
+        return found
+    return Aliases(fn.body(), kernel, _classes(fn), _numbers_of(fn, frame), _settling(fn, frame, kinds))
 
 
 def _settling(fn: Definition, frame: FrameType, kinds: Iterable[type[Any]]) -> Settling:
