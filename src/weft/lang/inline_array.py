@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from types import GenericAlias
@@ -181,7 +182,8 @@ class InlineArray(_Base):
         return len(self._values)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._items)
+        """The elements one after the other, each as it is by then."""
+        return iter(self._values) if self._memory is None else map(self._memory.__getitem__, range(len(self)))
 
     def __getitem__(self, index: NumberLike) -> Any:
         """An element; by an index known only at run time, from memory into which all are put."""
@@ -231,6 +233,9 @@ class InlineArray(_Base):
 
     def __copy__(self) -> Self:
         return type(self)(*self)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return type(self)(*[copy.deepcopy(item, memo) for item in self])
 
     def __setitem__(self, index: NumberLike, value: Any) -> None:
         place = self.__weft_place__(index)

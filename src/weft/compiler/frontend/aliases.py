@@ -13,52 +13,32 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from weft.compiler.frontend.desugar import desugar
-from weft.compiler.frontend.implied import is_implied, operands
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.nonlocals import declared
-from weft.compiler.frontend.tree import (
-    COMPREHENSIONS,
-    DISPLAYS,
-    arguments_of,
-    assigned_each,
-    root_of,
-    walk,
+from weft.compiler.frontend.sources import (
+    CHAINED,
+    FRESH,
+    MADE,
+    PLACED,
+    Calls,
+    Source,
+    Sources,
+    Step,
+    are_beside,
+    called,
+    defaults_of,
+    implied_by,
+    is_plain,
+    sources,
+    together,
 )
-
-PLACED = "="
-"""In place of an argument's number: an expression is assigned to a part of something."""
-CHAINED = "=="
-"""The same of two targets, which share what the expression makes too."""
-
-
-class _Step(NamedTuple):
-    """A call that an object goes through, and as which argument: by number or keyword, None as the callee.
-
-    Operators, items and attributes that may run a method are such steps too. So is an expression that is
-    assigned to a part of something, with ``PLACED``.
-    """
-
-    call: ast.AST
-    at: int | str | None
-
-
-Calls = tuple[_Step, ...]
-_MOST = 3
-"""Steps that are remembered of one way; later ones are left out."""
-
-
-class Source(NamedTuple):
-    """A name whose object, or a part of it (``inner``), an expression may give, and the calls on the way."""
-
-    name: str
-    calls: Calls = ()
-    inner: bool = False
+from weft.compiler.frontend.tree import DISPLAYS, arguments_of, assigned_each, root_of, walk
 
 
 class Pair(NamedTuple):
@@ -78,13 +58,8 @@ class Pair(NamedTuple):
 
 
 Pairs = frozenset[Pair]
-Sources = frozenset[Source]
-MADE = "="
-"""The name of an object that a call has made, and that no variable holds yet."""
 SEEN = "()"
 """Between a function and a variable that it sees: what that stands for when it is called."""
-_FRESH: Sources = frozenset()
-_PARTS = (ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.comprehension)
 
 
 def caller_of(parameter: str) -> str:
@@ -100,80 +75,6 @@ class At(NamedTuple):
     read: frozenset[str]
     lost: frozenset[str]
     """Parameters of which it assigns parts that nobody sees."""
-
-
-def sources(node: ast.AST | None, calls: Calls = (), inner: bool = False) -> Sources:
-    """The names whose objects an expression may give, or hold a part of; ``calls`` are those around it."""
-    if isinstance(node, ast.Name):
-        return _FRESH if _is_plain(node) else frozenset({Source(node.id, calls, inner)})
-    if isinstance(node, (ast.Attribute, ast.Subscript)):
-        part = sources(node.value, calls, inner or bool(root_of(node)))
-        return part | _implied(node, calls, inner)
-    if isinstance(node, ast.NamedExpr):
-        return sources(node.value, calls, inner) | sources(node.target, calls, inner)
-    if isinstance(node, ast.Call):
-        given: list[tuple[int | str | None, ast.expr]] = [*enumerate(node.args)]
-        given += [(keyword.arg, keyword.value) for keyword in node.keywords]
-        given.append((None, node.func.value if isinstance(node.func, ast.Attribute) else node.func))
-        return _through(node, given, calls, inner)
-    if isinstance(node, ast.IfExp):
-        return sources(node.body, calls, inner) | sources(node.orelse, calls, inner)
-    if isinstance(node, ast.Lambda):
-        reads = {Source(n.id, calls, inner) for n in walk(node.body) if isinstance(n, ast.Name)}
-        return _defaults(node, calls, inner) | reads
-    if isinstance(node, ast.Starred):
-        return sources(node.value, calls, inner or not isinstance(node.value, DISPLAYS))
-    if isinstance(node, COMPREHENSIONS):
-        outer = _FRESH.union(*[sources(clause.iter, calls, True) for clause in node.generators])
-        item = node.value if isinstance(node, ast.DictComp) else node.elt
-        return outer | sources(item, calls, inner)
-    if isinstance(node, ast.BinOp) and repeats(node):
-        made = Source(MADE, (*calls, _Step(node, None))[:_MOST], inner)
-        return _parts(node, calls, inner) | ({made} if isinstance(node.op, ast.Mult) else _FRESH)
-    return _parts(node, calls, inner) if isinstance(node, _PARTS) else _implied(node, calls, inner)
-
-
-def _defaults(node: ast.Lambda | ast.FunctionDef, calls: Calls = (), inner: bool = False) -> Sources:
-    """The names whose objects a function holds as defaults of its parameters."""
-    given = [*node.args.defaults, *node.args.kw_defaults]
-    return _FRESH.union(*[sources(default, calls, inner) for default in given])
-
-
-def _parts(node: ast.AST, calls: Calls, inner: bool) -> Sources:
-    """The names whose objects the parts of a display, a choice or a comprehension may give."""
-    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, (ast.expr, ast.comprehension))]
-    found = [sources(part, calls, inner) for part in parts]
-    names = [{source.name for source in one} - {MADE} for one in found]
-    if isinstance(node, DISPLAYS) and len(set[str]().union(*names)) < sum(map(len, names)):
-        ways = [(*calls, _Step(node, at))[:_MOST] for at in range(len(parts))]  # (p, p) holds it twice
-        found = [sources(part, way, inner) for part, way in zip(parts, ways, strict=True)]
-    return _FRESH.union(*found)
-
-
-def repeats(node: ast.AST) -> bool:
-    """Whether an operator is of a list or a tuple that is written out, as ``[p] * 2``."""
-    return isinstance(node, ast.BinOp) and any(isinstance(n, DISPLAYS) for n in (node.left, node.right))
-
-
-def _is_plain(node: ast.AST) -> bool:
-    """Whether a name is known to stand for a number."""
-    return getattr(node, "plain", False)
-
-
-def _implied(node: ast.AST | None, calls: Calls, inner: bool = False) -> Sources:
-    """The names whose objects an operator, an item or an attribute may give, if it runs a method."""
-    if node is None or not is_implied(node):
-        return _FRESH
-    return _through(node, enumerate(operands(node)), calls, inner)
-
-
-def _through(
-    call: ast.AST, given: Iterable[tuple[int | str | None, ast.expr]], calls: Calls, inner: bool
-) -> Sources:
-    """The names whose objects a call may give back, of all that it is given, and what it makes itself."""
-    found = [sources(part, (*calls, _Step(call, at))[:_MOST], inner) for at, part in given]
-    made = {Source(MADE, (*calls, _Step(call, None)), inner)} if len(calls) < _MOST else _FRESH
-    return _FRESH.union(made, *found)
 
 
 class _Later(Liveness):
@@ -228,8 +129,11 @@ class _Aliases:
         self,
         later: dict[ast.stmt, frozenset[str]],
         lost: dict[ast.AST, frozenset[str]],
+        still: frozenset[str],
         settle: Settling | None,
     ) -> None:
+        self.still = still
+        """Names of functions, classes and modules: what comes of them lies outside, whatever else does."""
         self.settle = settle
         self.at: dict[tuple[int, int], At] = {}
         self.later = later
@@ -300,7 +204,7 @@ class _Aliases:
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             pairs = self._assigned(pairs, _matched(node.target, node.value))
         elif isinstance(node, ast.AugAssign):
-            found = _implied(node, ())
+            found = implied_by(node, ())
             if not isinstance(node.target, ast.Name):  # a part, which keeps what it shared
                 found = frozenset([source for source in found if source.calls[0].at != 0])
             pairs = self._assigned(pairs, [(node.target, found)])
@@ -309,7 +213,7 @@ class _Aliases:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # as items.append(p)
             call = node.value
             if isinstance(call.func, ast.Attribute):
-                held = _FRESH.union(*[sources(argument) for argument in call.args])
+                held = FRESH.union(*[sources(argument) for argument in call.args])
                 pairs = self._assigned(pairs, [(call.func, held)])
         return pairs
 
@@ -318,7 +222,7 @@ class _Aliases:
         body = [node.body] if isinstance(node, ast.Lambda) else node.body
         names = [n for part in body for n in walk(part) if isinstance(n, ast.Name)]
         seen = {n.id for n in names if isinstance(n.ctx, ast.Load)}
-        held, name = _defaults(node), root_of(target)
+        held, name = defaults_of(node), root_of(target)
         pairs = self._assigned(pairs, [(target, held.union(map(Source, seen)))])
         if self.settle is not None or not isinstance(target, ast.Name):
             return pairs
@@ -344,7 +248,7 @@ class _Aliases:
             found = found if self.settle is None else frozenset(filter(None, map(self.settle, found)))
             inner = walk(target) if isinstance(target, DISPLAYS) else (target,)
             inner = [n for n in inner if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
-            single += [(n, found) for n in inner if not _is_plain(n)]
+            single += [(n, found) for n in inner if not is_plain(n)]
         whole = {target.id for target, _ in single if isinstance(target, ast.Name)}
         out = {
             # two names keep what they have in common when the third, from which it came, is assigned anew
@@ -370,7 +274,7 @@ class _Aliases:
         for source in through:  # grows while it runs, as what a function sees may be another one
             by = source.name if self.settle is None else ""
             for pair in pairs:
-                if pair.one != source.name:
+                if pair.one != source.name or (source.name in self.still and pair.other[0] != "<"):
                     continue
                 other = Source(pair.other, self._together(source.calls, pair.calls), pair.inside[1])
                 near.add((other, by))
@@ -397,7 +301,7 @@ class _Aliases:
 
     def _together(self, calls: Calls, others: Calls) -> Calls:
         if self.settle is None:
-            return _together(calls, others)
+            return together(calls, others)
         return () if calls and others else calls or others
 
 
@@ -435,9 +339,9 @@ def _chained(node: ast.Assign) -> set[Pair]:
         for one, other in itertools.product(*singles):
             a, b = root_of(one), root_of(other)
             part, inner = not isinstance(one, ast.Name), not isinstance(other, ast.Name)
-            if not a or not b or _is_plain(one) or _is_plain(other):
+            if not a or not b or is_plain(one) or is_plain(other):
                 continue
-            calls = (_Step(node.value, CHAINED),) if part or inner else ()
+            calls = (Step(node.value, CHAINED),) if part or inner else ()
             if a != b:
                 listed, others = (isinstance(target, DISPLAYS) for target in targets)
                 part, inner = part or (others and not listed), inner or (listed and not others)
@@ -452,7 +356,7 @@ def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, Sources]
     out: list[tuple[ast.expr, Sources]] = []
     for one, part in assigned_each(target, value):
         placed = isinstance(one, (ast.Attribute, ast.Subscript))
-        out.append((one, sources(part, (_Step(part, PLACED),) if placed else ())))
+        out.append((one, sources(part, (Step(part, PLACED),) if placed else ())))
     return out
 
 
@@ -474,26 +378,15 @@ def _twice(name: str, found: Sources, pairs: Pairs) -> set[Pair]:
     out: set[Pair] = set()
     for source in found:
         out |= {
-            Pair(name, name, _together(source.calls, p.calls), p.by, p.inside)
+            Pair(name, name, together(source.calls, p.calls), p.by, p.inside)
             for p in pairs
             if p.one == p.other == source.name
         }
         for other in found:
             if source.name == other.name != MADE and are_beside(source.calls, other.calls):
-                calls = _together(source.calls, other.calls)
+                calls = together(source.calls, other.calls)
                 out.add(Pair(name, name, calls, other.name, (False, source.inner or other.inner)))
     return out
-
-
-def are_beside(calls: Calls, others: Calls) -> bool:
-    """Whether two ways lead through two arguments of one call."""
-    return any(
-        a.call is c.call and a.at != c.at and PLACED not in (a.at, c.at) for a in calls for c in others
-    )
-
-
-def _together(calls: Calls, others: Calls) -> Calls:
-    return (*calls, *[call for call in others if call not in calls])[:_MOST]
 
 
 def _both(name: str, other: str, calls: Calls, by: str, part: bool, inner: bool) -> set[Pair]:
@@ -515,6 +408,7 @@ class Aliases:
         tree: ast.FunctionDef,
         kernel: bool,
         classes: frozenset[str] = frozenset(),
+        still: frozenset[str] = frozenset(),
         plain: frozenset[str] = frozenset(),
         settle: Settling | None = None,
     ) -> None:
@@ -525,10 +419,9 @@ class Aliases:
         given = arguments_of(tree)
         own = frozenset(stored_names(tree.body).union(given))
         for node in nodes:
-            if isinstance(node, ast.Call):  # of a class, which no object comes from
-                node, hidden = node.func, classes - own
-            else:
-                hidden = plain
+            hidden = plain
+            if isinstance(node, ast.Call):
+                node, hidden = called(node), classes - own
             if isinstance(node, ast.Name) and node.id in hidden:
                 node.plain = True  # pyright: ignore[reportAttributeAccessIssue]
         self.own = own - declared(tree)
@@ -539,7 +432,7 @@ class Aliases:
         lost: dict[ast.AST, frozenset[str]] = {
             target: frozenset({root_of(target)}) for target in lost_writes(tree, kernel)
         }
-        found = _Aliases(_Later(tree, own).later, lost, settle)
+        found = _Aliases(_Later(tree, own).later, lost, still - own, settle)
         handed = around if kernel else around.union(given)
         first = {Pair(p, caller_of(p), (), "", (False, False)) for p in handed - plain}
         found.block(tree.body, frozenset(first))
@@ -554,7 +447,7 @@ class Aliases:
             if isinstance(at.node, ast.Return):
                 for name, calls, _ in sources(at.node.value):
                     out += [
-                        (p.other[1:-1], _together(calls, p.calls))
+                        (p.other[1:-1], together(calls, p.calls))
                         for p in at.pairs
                         if p.one == name and p.other[0] == "<"
                     ]
@@ -577,5 +470,5 @@ class Aliases:
         for at in self.at.values():
             for name, calls, _ in sources(at.node.value) if isinstance(at.node, ast.Return) else ():
                 ways = [p.calls for p in at.pairs if p.one == name and p.other == MADE]
-                out += [calls] if name == MADE else [_together(calls, way) for way in ways]
+                out += [calls] if name == MADE else [together(calls, way) for way in ways]
         return out

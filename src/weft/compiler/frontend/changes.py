@@ -11,20 +11,12 @@ from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from weft.compiler.frontend.aliases import (
-    MADE,
-    Aliases,
-    At,
-    Source,
-    are_beside,
-    caller_of,
-    returns_to,
-    sources,
-)
+from weft.compiler.frontend.aliases import Aliases, At, caller_of, returns_to
 from weft.compiler.frontend.helpers import written_definition
-from weft.compiler.frontend.holding import holds, seen
+from weft.compiler.frontend.holding import holds
 from weft.compiler.frontend.implied import asked, operands
 from weft.compiler.frontend.sharing import Sharing, aliases_at
+from weft.compiler.frontend.sources import MADE, Source, are_beside, sources
 from weft.compiler.frontend.tree import COMPREHENSIONS, assigned_each, root_of, stored_in
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import a_, is_internal, refuse
@@ -79,10 +71,13 @@ class Changes:
         if name and name not in aliases.own:  # of a function around, which may have other names for it
             draft.changed[name] = kind
             return
-        for other in Sharing(fn, frame, kind).others(at, name, self.field):
+        sharing = Sharing(fn, frame, kind)
+        if self.held is None:
+            _check_loops(aliases.tree, at, name, sharing)
+        if outer := sharing.outside(at, name, aliases.own, self.field):
+            refuse_shared(name, outer, kind, "lies outside of this function")
+        for other in sharing.others(at, name, self.field):
             if other[0] == "<" and other[1:-1] not in aliases.own:
-                if holds(seen(other[1:-1], frame, fn), kind):
-                    refuse_shared(name, other[1:-1], kind, "lies outside of this function")
                 continue
             if other[0] == "<":
                 if name in at.lost and other == caller_of(name):
@@ -92,6 +87,22 @@ class Changes:
                 refuse_shared(name, other, kind)
         if name in at.lost:
             lost_field(name, "" if f.kernel or f.element else fn.name)
+
+
+def _check_loops(tree: ast.AST, at: At, name: str, sharing: Sharing) -> None:
+    """Refuse to change what a loop around runs over: an array that is, or lies within, a variable's value."""
+    for loop in ast.walk(tree):
+        if isinstance(loop, ast.For) and any(at.node is n for part in loop.body for n in ast.walk(part)):
+            call = loop.iter
+            over = call.args if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else [call]
+            if any(sharing.is_array_of(part, at, name) for part in over):
+                kind = a_(sharing.kind.__name__)
+                refuse(
+                    "shared-value",
+                    f"a loop around runs over `{name}`, and would see this change in Python",
+                    notes=(f"{kind} is a value, as a number is: the loop goes on with the old one",),
+                    hint="run over the indices: for i in range(len(...))",
+                )
 
 
 def refuse_shared(
@@ -196,8 +207,13 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
             refuse_shared(parameter, parameter, kind)
         beside = {source.name for one in rest for source in sources(one)}
         for name, calls, _ in (*sources(given), *_items_of(by.at.node, by.call, sources(given))):
+            if name != MADE and name not in by.names.own | by.names.lent:
+                sharing = Sharing(by.fn, by.frame, kind)
+                if sharing.shares_by_all(calls) and sharing.is_of(name, calls):
+                    _refuse_call(callee, parameter, name, given, name)
             if calls or not by.holds(name, kind):
                 continue
+            _check_loops(by.names.tree, by.at, name, Sharing(by.fn, by.frame, kind))
             passed, again = _used_again(by, name, kind, name in beside, _is_put_back(by.at.node, given))
             out |= passed
             if again:
@@ -228,13 +244,11 @@ def _used_again(
     again = ""
     if beside or (name in by.at.read and not back) or name not in own | lent or _is_read_besides(by, name):
         again = name
+    again = again or Sharing(by.fn, by.frame, kind).outside(by.at, name, own)
     for other in by.others(name, kind):
         if other[0] == "<":
-            outer = other[1:-1]
-            if outer in own:
-                out[outer] = kind
-            elif not again and holds(seen(outer, by.frame, by.fn), kind):
-                again = outer
+            if other[1:-1] in own:
+                out[other[1:-1]] = kind
         elif other == name:
             refuse_shared(name, name, kind)
         elif not again and by.holds(other, kind):

@@ -110,6 +110,11 @@ class Closure:
         """What it captures, as it is now; then its defaults."""
         return [*map(self._now, self.function.__closure__ or ()), *self.defaults.values()]
 
+    def held(self) -> list[Any]:
+        """The same, with the defaults that a lambda has from Python."""
+        made = self.function
+        return [*self.captured(), *(made.__defaults__ or ()), *(made.__kwdefaults__ or {}).values()]
+
     def _now(self, cell: CellType) -> Any:
         try:
             value = cell.cell_contents

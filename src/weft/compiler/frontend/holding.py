@@ -39,8 +39,9 @@ def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = Fals
     elif isinstance(value, functools.partial):  # a method of an object
         items = cast("functools.partial[Any]", value).args
     elif hasattr(value, "captures"):  # a function in a function
-        made = value.function  # a lambda, which has its defaults from Python
-        items = (*value.captured(), *(made.__defaults__ or ()), *(made.__kwdefaults__ or {}).values())
+        items = value.held()
+    elif hasattr(value, "__next__"):  # which runs over what nobody can ask it for; memory it reads then
+        return but is None
     elif not isinstance(value, (list, set, tuple)):
         items = parts_of(value) or ()
     return any(holds(item, kind, but) for item in items)

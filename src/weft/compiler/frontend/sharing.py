@@ -17,20 +17,7 @@ from collections.abc import Iterable, Sequence
 from types import FrameType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any, cast
 
-from weft.compiler.frontend.aliases import (
-    CHAINED,
-    MADE,
-    PLACED,
-    SEEN,
-    Aliases,
-    At,
-    Calls,
-    Pair,
-    Settling,
-    Source,
-    TooMany,
-    repeats,
-)
+from weft.compiler.frontend.aliases import SEEN, Aliases, At, Pair, Settling, TooMany
 from weft.compiler.frontend.helpers import written_definition
 from weft.compiler.frontend.holding import has_no_parts, has_no_parts_of, holds, may_hold, seen
 from weft.compiler.frontend.implied import (
@@ -43,10 +30,12 @@ from weft.compiler.frontend.implied import (
     runs_operators,
 )
 from weft.compiler.frontend.meaning import class_of_variable, meaning
+from weft.compiler.frontend.sources import CHAINED, MADE, PLACED, Calls, Source, called, repeats
 from weft.compiler.frontend.tree import DISPLAYS, B, assigned_each, root_of, stored_in, walk
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, is_internal
 from weft.lang.decorators import Compiled
+from weft.lang.inline_array import InlineArray
 from weft.lang.number import Number
 from weft.lang.structs import is_struct, struct_fields, takes_fields
 
@@ -57,6 +46,7 @@ _COPIED = by_identity(copy.copy, dataclasses.replace)
 _SAME = by_identity(min, max, getattr, next, operator.getitem, functools.reduce)
 """Functions that give one of their arguments, or a part of one."""
 _NO_VALUES = (type, FunctionType, ModuleType, Compiled)
+_Memo = type(functools.lru_cache(lambda: None))
 _DEEPEST = 8
 """Calls within calls that are looked into. Deeper ones are taken to give back whatever they are given."""
 
@@ -112,12 +102,14 @@ class Sharing:
             return True
         if runs_operators(callee):
             return self._any_gives_back(call)
+        if isinstance(callee, _Memo):
+            return at is None
         if isinstance(callee, MethodDescriptorType):  # as those of lists
             return True
         definition = _written(callee)
         if definition is None:
             return hasattr(callee, "captures")  # a lambda
-        return self._gives_back(definition, _parameter(call, definition, at))
+        return self._gives_back(definition, self._parameter(call, definition, at))
 
     def gives_twice(self, calls: Calls) -> bool:
         """Whether the last of these calls may make what holds an object in two places, as ``Ray(a, a)`` does.
@@ -155,6 +147,27 @@ class Sharing:
         given = node.args if isinstance(node, ast.Call) else operands(node)
         return methods_of(node, [class_of_operand(part, self.frame, self.fn) for part in given], self.fn)
 
+    def _parameter(self, call: ast.Call, callee: Definition, at: int | str | None) -> str | None:
+        """The parameter that an argument is given to; None where that is not known."""
+        names, bound = callee.names(), 0
+        if names[:1] == ("self",):
+            if not isinstance(call.func, ast.Attribute) or isinstance(self._owner(call.func), type):
+                return None
+            bound = 1
+        if any(isinstance(a, ast.Starred) for a in call.args):
+            return None
+        if at is None and bound:
+            return "self"
+        if isinstance(at, int):
+            return names[at + bound] if at + bound < len(names) else None
+        return at
+
+    def _owner(self, method: ast.Attribute) -> Any:
+        """What has the method that is called: a class, if it is called of that."""
+        return (
+            MISSING if is_variable(method.value, self.frame) else meaning(method.value, self.frame, self.fn)
+        )
+
     def _any_gives_back(self, node: ast.AST) -> bool:
         return any(self._gives_back(method, None) for method in self._implied_by(node))
 
@@ -174,12 +187,12 @@ class Sharing:
             return True
         if aliases is None or self.deep > _DEEPEST:
             return True
-        around = definition.scope.captured() | definition.scope.globals
+        around = definition.scope.globals | definition.scope.captured()
         own, inner = definition.names(), Sharing(definition, None, self.kind, self)
         return any(
             inner.shares_by_all(calls)
             for name, calls in aliases.returned
-            if (parameter in (None, name) if name in own else not isinstance(around.get(name), _NO_VALUES))
+            if (parameter in (None, name) if name in own else inner._may_keep(around.get(name)))
         )
 
     def _makes_twice(self, definition: Definition | None) -> bool:
@@ -236,6 +249,53 @@ class Sharing:
             return True
         return any(self._may_be(part, made) for part in parts)
 
+    # -- what lies outside ----------------------------------------------------------------------
+    def outside(self, at: At, name: str, own: frozenset[str], field: str = "") -> str:
+        """The name of what has a variable's object and outlives the function; empty if nothing does."""
+        for pair in at.pairs:
+            other = pair.other[1:-1]
+            if pair.one == name and pair.other[0] == "<" and other not in own:
+                if self._is_shared(pair, field) and self.is_of(other, pair.calls):
+                    return other
+        return ""
+
+    def is_of(self, name: str, calls: Calls) -> bool:
+        """Whether what a name outside stands for, or a function called by it, has objects of the class."""
+        assert self.frame is not None
+        call, at = calls[-1] if calls else (None, 0)
+        value = self._callee(call) if at is None and isinstance(call, ast.Call) else MISSING
+        return self._keeps(seen(name, self.frame, self.fn) if value is MISSING else value)
+
+    def _may_keep(self, value: Any) -> bool:
+        """The same where it may yet be assigned."""
+        return self._keeps(value) if isinstance(value, _NO_VALUES) else True
+
+    def _keeps(self, value: Any) -> bool:
+        """Whether something outside has objects of the class, or is a function that gives such."""
+        if isinstance(value, _Memo):
+            return True
+        if isinstance(value, (type, ModuleType)):
+            return any(holds(item, self.kind) for item in vars(value).values())
+        definition = _written(value)
+        if definition is None:
+            return holds(value, self.kind)
+        if is_internal(definition.file) or self.deep > _DEEPEST:
+            return False
+        try:
+            aliases = aliases_of(definition)
+        except CompileError:  # its source is not known
+            return False
+        around = definition.scope.globals | definition.scope.captured()
+        inner, own = Sharing(definition, None, self.kind, self), set(definition.names())
+        if "cls" in own:
+            around["cls"] = around.get(definition.qualname.rpartition(".")[0])
+        return any(
+            (name not in own or name == "cls")
+            and inner.shares_by_all(calls)
+            and inner._keeps(around.get(name))
+            for name, calls in (aliases.returned if aliases else ())
+        )
+
     # -- names of one object --------------------------------------------------------------------
     def others(self, at: At, name: str, field: str = "") -> Iterable[str]:
         """Other names of the object of a variable, or of one within its ``field``.
@@ -252,6 +312,19 @@ class Sharing:
                     yield name
             elif (pair.other in at.read or pair.other[0] == "<") and self._is_shared(pair, field):
                 yield pair.other
+
+    def is_array_of(self, node: ast.expr, at: At, name: str) -> bool:
+        """Whether an expression gives an array that is no memory, of what a variable's object has or is."""
+        cls: Any = class_of_operand(node, self.frame, self.fn)
+        root = root_of(node)
+        if not root or not (isinstance(cls, type) and issubclass(cls, InlineArray)):
+            return False
+        if isinstance(node, ast.Name) and getattr(self._locals.get(root), "in_memory", False):
+            return False
+        near = root == name or any(
+            p.one == name and p.other == root and self._is_shared(p, "") for p in at.pairs
+        )
+        return near and (cls is self.kind or may_hold(cls, self.kind))
 
     @property
     def _locals(self) -> dict[str, Any]:
@@ -275,7 +348,8 @@ class Sharing:
             return False
         if pair.by == MADE:  # both are parts of what a call has made
             return not pair.calls or self.gives_twice(pair.calls)
-        if pair.by and not holds(seen(pair.by, self.frame, self.fn), self.kind):
+        by = seen(pair.by, self.frame, self.fn) if pair.by else None
+        if pair.by and not isinstance(by, (*_NO_VALUES, _Memo)) and not holds(by, self.kind):
             return False
         held = [self._locals.get(name) for name in (pair.one, pair.other)]
         for inside, value, other in zip(pair.inside, held, reversed(held), strict=True):
@@ -318,16 +392,6 @@ def _written(callee: object) -> Definition | None:
     return definition if isinstance(definition, Definition) else None
 
 
-def _parameter(call: ast.Call, callee: Definition, at: int | str | None) -> str | None:
-    """The parameter that an argument is given to; None where that is not known."""
-    names = callee.names()
-    if names[:1] == ("self",) or any(isinstance(a, ast.Starred) for a in call.args):
-        return None
-    if isinstance(at, int):
-        return names[at] if at < len(names) else None
-    return at
-
-
 def _field(call: ast.Call, cls: type[Any], at: int | str | None) -> str | None:
     """The field that an argument of a struct's constructor becomes; None where that is not known."""
     if not is_struct(cls) or not takes_fields(cls) or any(isinstance(a, ast.Starred) for a in call.args):
@@ -346,30 +410,39 @@ def _arms(node: ast.expr) -> list[ast.expr]:
 # -- what the text says -----------------------------------------------------------------------------
 @functools.lru_cache(maxsize=1024)
 def _aliases(
-    fn: Definition, _: object, kernel: bool, __: frozenset[str], classes: frozenset[str]
+    fn: Definition,
+    _: object,
+    kernel: bool,
+    __: frozenset[str],
+    classes: frozenset[str],
+    still: frozenset[str],
 ) -> Aliases | None:
     try:
-        return Aliases(fn.body(), kernel, classes)
+        return Aliases(fn.body(), kernel, classes, still)
     except TooMany:
         return None
 
 
 def aliases_of(fn: Definition, kernel: bool = False) -> Aliases | None:
     """What a function's text says of names of one object; None where that is too much to follow."""
-    return _aliases(fn, fn.version, kernel, look_at_structs(), _classes(fn))
+    return _aliases(fn, fn.version, kernel, look_at_structs(), *_still(fn))
 
 
-def _classes(fn: Definition) -> frozenset[str]:
-    """The classes that a function calls by name."""
-    captured = fn.scope.captured()
-    found = {name: captured.get(name, fn.scope.globals.get(name)) for name in _called(fn, fn.version)}
-    return frozenset([name for name, value in found.items() if isinstance(value, type)])
+def _still(fn: Definition) -> tuple[frozenset[str], frozenset[str]]:
+    """The classes that a function calls; and the classes, functions and modules that it names."""
+    captured, everywhere = fn.scope.captured(), fn.scope.globals
+    called_, named = _names_in(fn, fn.version)
+    found = {name: captured.get(name, everywhere.get(name)) for name in named}
+    still = [name for name, value in found.items() if isinstance(value, (*_NO_VALUES, _Memo))]
+    return frozenset([name for name in called_ if isinstance(found[name], type)]), frozenset(still)
 
 
 @functools.lru_cache(maxsize=1024)
-def _called(fn: Definition, _: object) -> frozenset[str]:
-    calls = [node.func for node in walk(fn.body()) if isinstance(node, ast.Call)]
-    return frozenset([called.id for called in calls if isinstance(called, ast.Name)])
+def _names_in(fn: Definition, _: object) -> tuple[frozenset[str], frozenset[str]]:
+    nodes = walk(fn.body())
+    first = [called(node) for node in nodes if isinstance(node, ast.Call)]
+    named = frozenset([node.id for node in nodes if isinstance(node, ast.Name)])
+    return frozenset([node.id for node in first if isinstance(node, ast.Name)]), named
 
 
 def aliases_at(fn: Definition, kernel: bool, frame: FrameType, kinds: Iterable[type[Any]]) -> Aliases:
@@ -377,7 +450,7 @@ def aliases_at(fn: Definition, kernel: bool, frame: FrameType, kinds: Iterable[t
     found = aliases_of(fn, kernel)
     if found is not None:
         return found
-    return Aliases(fn.body(), kernel, _classes(fn), _numbers_of(fn, frame), _settling(fn, frame, kinds))
+    return Aliases(fn.body(), kernel, *_still(fn), _numbers_of(fn, frame), _settling(fn, frame, kinds))
 
 
 def _settling(fn: Definition, frame: FrameType, kinds: Iterable[type[Any]]) -> Settling:
