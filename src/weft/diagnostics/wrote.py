@@ -21,6 +21,8 @@ from weft.record import replace
 _MARK = re.compile("([(`]|, |)\ue000([a-z]+)\ue001([)`,]?)")
 _IN_PLACE = re.compile("(\ue000left\ue001) (\\S+) (\ue000right\ue001)")
 """An operator between the operands, which stands before ``=`` where the statement is one."""
+_CONVERTED = re.compile("^write (?=\\w+\\(\ue000stored\ue001\\)$)")
+"""What becomes of the value that is stored, which an augmented assignment does not spell."""
 _GENERIC = {"left": "a", "right": "b", "value": "...", "stored": "...", "index": "...", "object": "x"}
 _LONGEST = 32
 """A longer expression is not quoted in the middle of a sentence."""
@@ -248,6 +250,9 @@ def resolved(
         return f"{before}{text}{after}"
 
     hints = diagnostic.hints
+    stored = parts.get("stored")
+    if isinstance(stored, ast.BinOp) and stored not in getattr(source, "parents", ()):
+        hints = tuple(_CONVERTED.sub(f"write {ast.unparse(stored.left)} = ", hint) for hint in hints)
     if isinstance(node, ast.AugAssign):
         hints = tuple(_IN_PLACE.sub(r"\1 \2= \3", hint) for hint in hints)
     if source is not None and (part is not None or given is not None):

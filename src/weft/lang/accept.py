@@ -374,6 +374,8 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
                 wider = (
                     "use a wider type in the kernel" if d.bits < 64 else "no integer is wider: use Float64"
                 )
+                if d.bits == 64 and d.is_signed and 0 < number < 2**64:
+                    wider = "make the parameter UInt, which holds it"
                 raise Mismatch(in_digits(number), allowed, wider)
             return spec, [number]
         value = number

@@ -60,7 +60,7 @@ def _hint(index: object) -> str:
     if isinstance(index, Number):
         if index.lanes > 1:
             return "index lane by lane, or load neighbours: p.load(i, width=4)"
-        return f"convert it: Int({INDEX})" if index.dtype.is_float else "write 1 if it holds and 0 if not"
+        return f"convert it: Int({INDEX})"
     if isinstance(index, float):
         return f"write {int(index)}" if index == index else "write an integer"
     if isinstance(index, slice):

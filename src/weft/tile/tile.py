@@ -307,6 +307,9 @@ class Tile(Generic[T]):
     def __neg__(self) -> Tile[T]:
         return together(_of.neg, self)
 
+    def __pos__(self) -> Tile[T]:
+        return self
+
     def __abs__(self) -> Tile[T]:
         return together(_of.abs, self)
 

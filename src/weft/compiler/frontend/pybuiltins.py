@@ -6,7 +6,7 @@ import functools
 import operator
 import string
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from weft.compiler.frontend.by_value import by_key, meant
 from weft.compiler.frontend.countdowns import range_of
@@ -64,6 +64,21 @@ def _runtime(values: tuple[Any, ...]) -> bool:
 
 def _has_length(value: object) -> bool:
     return hasattr(type(value), "__len__")
+
+
+def refuse_digits(dtype: DType, digits: Any) -> NoReturn:
+    """Say what to write for ``round(x, digits)``."""
+    known = isinstance(digits, int) and 0 < abs(digits) < 16
+    scale, down = f"{10 ** abs(digits)}" if known else "scale", known and digits < 0
+    if not dtype.is_float:
+        hint = f"write Int(weft.math.round(Float64({VALUE}) / {scale})) * {scale}"
+        hint = hint if down or not known else "leave the digits out: an integer has none"
+    elif down:
+        hint = f"scale, round and scale back: weft.math.round({VALUE} / {scale}.0) * {scale}.0"
+    else:
+        scale = f"{scale}.0" if known else scale
+        hint = f"scale, round and scale back: weft.math.round({VALUE} * {scale}) / {scale}"
+    refuse("builtin", "round(x, digits) has no meaning in compiled code", hint=hint)
 
 
 class _Formatter(string.Formatter):
@@ -252,12 +267,7 @@ class Builtins(FunctionState):
                 refuse("builtin", f"Python's round takes a number, not {kind_of(value)}", hint=hint)
             return round(value, *digits)
         if digits:
-            scale = 10.0 ** digits[0] if isinstance(digits[0], int) and 0 < digits[0] < 16 else "scale"
-            refuse(
-                "builtin",
-                "round(x, digits) has no meaning in compiled code",
-                hint=f"scale, round and scale back: round({VALUE} * {scale}) / {scale}",
-            )
+            refuse_digits(value.dtype, digits[0])
         if not isinstance(value.value, Value):
             return round(value)
         if not value.dtype.is_float:

@@ -236,7 +236,9 @@ def _python_math(node: ast.AST | None, frame: FrameType | None) -> Found | None:
         return None
     written = ast.unparse(node.func)
     name = getattr(value_of(node.func, frame), "__name__", written.rpartition(".")[2])
-    message = f"`{written}` is Python's and computes at compile time, but `{VALUE}` exists only at run time"
+    late = next((a for a in node.args if not isinstance(a, ast.Constant)), None)
+    shown = VALUE if late is None or late is node.args[0] else ast.unparse(late)
+    message = f"`{written}` is Python's and computes at compile time, but `{shown}` exists only at run time"
     return problem("not-compile-time", message, _in_weft(node, name, frame))
 
 
@@ -292,6 +294,8 @@ def _memory_for(table: Any, node: ast.expr, frame: FrameType | None) -> str:
     name = "Float32" if kind is None or kind.is_float else made_by[kind.name].__name__
     if frame and isinstance(node, ast.Name) and node.id in frame.f_globals:
         return f"pass it as an argument, which a kernel can write: a parameter `{node.id}: Pointer[{name}]`"
+    if _class_of(table) is list and (kept := _array_of(cast("list[Any]", table))):
+        return f"make it an array, which any index reads and writes: {kept}"
     return f"use memory of the thread: stack_allocation({name}, {length or 'n'})"
 
 
@@ -299,13 +303,20 @@ def _indexable(table: Any) -> str:
     """What to write in place of reading what is known at compile time at an index of run time."""
     if isinstance(table, (list, tuple)) and holds_values(table):
         items = cast("list[Any]", table)
-        held = {type(v).__name__ for v in items if isinstance(v, Number)}
-        kept = f"InlineArray[{held.pop() if len(held) == 1 else 'Float32'}, {len(items)}]"
-        return f"make it an array, which any index reads and writes: {kept}(*{OBJECT}); or unroll the loop"
+        kept = _array_of(items) or f"InlineArray[Float32, {len(items)}](*{OBJECT})"
+        return f"make it an array, which any index reads and writes: {kept}; or unroll the loop"
     if isinstance(table, (list, tuple)) and any(map(callable, cast("list[Any]", table))):
         return f"call each in a branch of its own: if {INDEX} == 0, and so on"
     instead = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
     return _as_structs(table) or instead
+
+
+def _array_of(items: list[Any] | tuple[Any, ...]) -> str:
+    """The array of the numbers of a list; nothing where they have no one type."""
+    plain = {"bool": "Bool", "int": "Int", "float": "Float32"}
+    numbers = {type(item).__name__ for item in items if isinstance(item, Number)}
+    held = numbers or {plain.get(cast("type[Any]", type(item)).__name__, "") for item in items}
+    return f"InlineArray[{held.pop()}, {len(items)}](*{OBJECT})" if len(held) == 1 and "" not in held else ""
 
 
 def _as_structs(table: Any) -> str:
