@@ -23,7 +23,7 @@ CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-13}
 
 
 SHAPES = [(300, 520, 136), (5, 1000, 77), (129, 7, 2000), (1, 1, 3001), (1, 700, 900), (700, 1, 900)]
-SHAPES += [(8, 17000, 520), (9000, 20, 256)]  # whose tiles are narrow
+NARROW = [(8, 17000, 520), (9000, 20, 256)]
 
 
 def close(result: Any, expected: Array, tolerance: float) -> None:
@@ -67,7 +67,7 @@ def test_any_matrices(device: DeviceContext, both: tuple[Array, Array]) -> None:
         np.testing.assert_array_equal(found(result), expected)  # sums of small integers are exact
 
 
-@pytest.mark.parametrize(("m", "n", "k"), SHAPES)
+@pytest.mark.parametrize(("m", "n", "k"), [*SHAPES, *NARROW])
 @pytest.mark.parametrize("turned", ["", "a", "b", "ab"])
 @pytest.mark.parametrize("kind", "ef")
 def test_large_ones(device: DeviceContext, m: int, n: int, k: int, turned: str, kind: str) -> None:
