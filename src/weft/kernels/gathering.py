@@ -31,7 +31,7 @@ from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator
 from weft.kernels.places import merged, row_major
 from weft.kernels.row_memory import begin
 from weft.kernels.sorts import sort
-from weft.lang import Comptime, Int, Int64, Pointer, kernel, unroll
+from weft.lang import Comptime, Int, Int32, Int64, Pointer, kernel, unroll
 from weft.lang.generic import written
 from weft.math import min as least
 
@@ -446,19 +446,20 @@ def _put(
         arguments = numbers, given, x, rows, inner, parts, places.n, places.steps
         op.launch(put_by_parts, places.outer * parts, 1, *arguments, add=add)
         return
+    known = {"threads": _threads(op), "number": Int32 if given.size < 1 << 31 else Int}
     settled = not deterministic or (add and given.dtype.kind in DTYPE_KINDS["integer"])
     threads = _threads(op)
     grid, of_rows = -(-given.size // threads), -(-rows // threads)
     shape = rows, inner, places.outer, places.n, places.steps
     if settled:
         arguments = numbers, given, x, numbers, *shape
-        op.launch(scattered, grid, threads, *arguments, add=add, owned=False, threads=threads)
+        op.launch(scattered, grid, threads, *arguments, add=add, owned=False, **known)
     elif not add:
         owners = op.scratch(places.n, as_dtype("int64"))
         op.launch(freed, -(-places.n // threads), threads, owners, places.n, threads=threads)
         op.launch(claimed, of_rows, threads, numbers, owners, rows, places.n, threads=threads)
         arguments = numbers, given, x, owners, *shape
-        op.launch(scattered, grid, threads, *arguments, add=False, owned=True, threads=threads)
+        op.launch(scattered, grid, threads, *arguments, add=False, owned=True, **known)
     else:
         if places.n >> 31 or rows >> 32:
             x.refuse(f"of {places.n} places, too many to sort {rows} by", "pass deterministic=False")
@@ -466,7 +467,7 @@ def _put(
         op.launch(numbered, of_rows, threads, numbers, order, rows, places.n, threads=threads)
         sort(order.given, out=order.given)
         kind = written(accumulator(given.dtype))
-        op.launch(added, grid, threads, order, given, x, *shape, kind=kind, threads=threads)
+        op.launch(added, grid, threads, order, given, x, *shape, kind=kind, **known)
 
 
 @kernel
@@ -485,6 +486,12 @@ def claimed(indices: Pointer[Any], owners: Pointer[Int64], rows: Int, n: Int, *,
         Atomic.fetch_max(owners + inside(Int(indices[row]), n), row, ordering="relaxed")
 
 
+def parts_of(unit: Any, inner: Any, rows: Any, number: Any) -> tuple[Any, Any, Any]:
+    """Where an element lies within a row, which row that is, and of what; divided as numbers of a type."""
+    whole, inner, rows = number(unit), number(inner), number(rows)
+    return Int(whole % inner), Int(whole // inner % rows), Int(whole // inner // rows)
+
+
 @kernel
 def scattered(
     indices: Pointer[Any],
@@ -500,11 +507,12 @@ def scattered(
     add: Comptime[bool],
     owned: Comptime[bool],
     threads: Comptime[int],
+    number: Comptime[Any],
 ):
     """An element a thread: added by an atomic, or put, if places are ``owned`` by the owner of its place."""
     unit = block_idx.x * threads + thread_idx.x
     if unit < rows * inner * outer:
-        part, row, before = unit % inner, unit // inner % rows, unit // inner // rows
+        part, row, before = parts_of(unit, inner, rows, number)
         place = inside(Int(indices[row]), n)
         at = before * steps[0] + place * steps[1] + part * steps[2]
         if add:
@@ -534,11 +542,12 @@ def added(
     *,
     kind: Comptime[Any],
     threads: Comptime[int],
+    number: Comptime[Any],
 ):
     """The thread of the first element of a place adds all of it."""
     unit = block_idx.x * threads + thread_idx.x
     if unit < rows * inner * outer:
-        part, first, before = unit % inner, unit // inner % rows, unit // inner // rows
+        part, first, before = parts_of(unit, inner, rows, number)
         place = order[first] >> 32
         if first == 0 or order[first - 1] >> 32 != place:
             at = before * steps[0] + place * steps[1] + part * steps[2]
