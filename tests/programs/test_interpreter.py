@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,7 +38,7 @@ from weft.gpu import barrier, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.interop import as_tensor
 from weft.layout import Layout, LayoutTensor
-from weft.memory import AddressSpace, stack_allocation
+from weft.memory import AddressSpace, SoA, stack_allocation
 
 BLOCK = 8
 
@@ -412,6 +413,35 @@ def test_a_debugger_reads_and_writes_structs_in_memory(monkeypatch: pytest.Monke
     assert repr(found["own"][1]).startswith("Atom(at=(x=np.float32(2.0), n=np.uint8(2)), bonds=array(")
     assert found["t"]["at"]["x"].tolist() == [8.0, 2.0, 2.0, 3.0]
     assert (memory["at"]["x"][1], memory["at"]["n"][1], memory["bonds"][1].tolist()) == (2.0, 5, [6, 7, 8])
+
+
+@kernel
+def columns(p: SoA[Atom]):
+    i = thread_idx.x + 1
+    p[i].at.x += 1.0
+    breakpoint()
+
+
+def test_a_debugger_shows_structs_of_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def stop() -> None:
+        p = sys._getframe(1).f_locals["p"]  # pyright: ignore[reportPrivateUsage]
+        seen.extend((p, repr(p[1]), p[0:3].at.x.tolist(), p[2].bonds.tolist()))
+        p.at.n[2] = 9
+
+    monkeypatch.setattr(sys, "breakpointhook", stop)
+    context = DeviceContext(api="interpreter")
+    atoms = SoA(context, Atom, 3)
+    records: Any = np.zeros(3, np.dtype(Atom))
+    records["at"]["x"], records["bonds"][2] = np.arange(3), (4, 5, 6)
+    atoms.copy_from(records)
+    context.enqueue_function(columns, atoms, grid_dim=1, block_dim=1)
+    p, one, several, bonds = seen
+    assert re.fullmatch(r"SoA of Atom\(at=Pair\(x=Pointer\[Float32\] at 0x\w+, n=.+\), bonds=.+\)", repr(p))
+    assert one.startswith("Atom(at=Pair(x=np.float32(2.0), n=np.uint8(0)), bonds=array([0, 0, 0]")
+    assert (several, bonds) == ([0.0, 2.0, 2.0], [4, 5, 6])
+    assert atoms.numpy()["at"]["n"].tolist() == [0, 0, 9]
 
 
 @kernel

@@ -16,7 +16,7 @@ from weft.lang.number import NumberLike, number_class
 from weft.lang.places import Place, known_index
 from weft.lang.pointer import Pointer
 from weft.lang.products import remade
-from weft.lang.spec import Leaf, PartsSpec, PointerSpec, Spec, StaticSpec, leaves_within
+from weft.lang.spec import Leaf, PartsSpec, PointerSpec, Spec, StaticSpec
 from weft.record import record
 
 if TYPE_CHECKING:
@@ -34,6 +34,14 @@ def _arrays(dtype: DType, path: str = "") -> Iterator[tuple[str, DType]]:
         yield from _arrays(part, f"{path}.{name}" if path else name)
 
 
+def _columns(dtype: DType) -> Spec:
+    laid = dtype.laid if isinstance(dtype, ElementType) else None
+    if laid is None or not laid.fields:
+        return PointerSpec(dtype, AddressSpace.GLOBAL)
+    parts = tuple([_columns(part) for _, part in laid.fields.values()])
+    return PartsSpec(parts, cast("PartsSpec", laid.spec).cls)
+
+
 @record
 class SoASpec:
     """A struct of arrays: its element type. A pointer to each array completes it."""
@@ -47,9 +55,11 @@ class SoASpec:
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
-        arrays = dict(_arrays(self.dtype))
-        each = [PointerSpec(part, AddressSpace.GLOBAL) for part in arrays.values()]
-        return leaves_within([f".{path}" for path in arrays], each)
+        return self.columns().leaves()
+
+    def columns(self) -> Spec:
+        """The struct, with a pointer to an array in place of what has one."""
+        return _columns(self.dtype)
 
     def build(self, leaves: Sequence[Value]) -> Any:
         """The value, from its leaves."""

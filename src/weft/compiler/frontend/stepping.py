@@ -146,6 +146,9 @@ def _form(spec: Spec) -> list[Any]:
             return ["static", f"float({str(value)!r})"]
         if type(value) in _PLAIN:
             return ["static", repr(value)]
+    columns: Spec | None = getattr(spec, "columns", lambda: None)()
+    if columns is not None:
+        return ["columns", _form(columns)]
     view = getattr(spec, "view", tuple)()
     if view:
         dtype, *layout = view

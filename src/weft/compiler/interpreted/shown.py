@@ -31,6 +31,8 @@ def shown(form: Any, leaves: Iterator[str]) -> str:
     if kind == "maybe":
         there, held = [shown(part, leaves) for part in rest[0]]
         return f"({held} if {there} else None)"
+    if kind == "columns":
+        return f"__columns({shown(rest[0], leaves)})"
     if kind == "parts":
         name, names, parts = rest
         each = ", ".join([shown(part, leaves) for part in parts])

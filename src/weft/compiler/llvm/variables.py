@@ -44,6 +44,8 @@ class _Home:
             return self.parts("", ["there", "value"], *rest)
         if kind == "parts":
             return self.parts(*rest)
+        if kind == "columns":
+            return self.of(*rest)
         if kind == "array":
             return self.tensor(*rest)
         for _ in range(rest[1]):

@@ -358,6 +358,7 @@ def words() -> dict[str, Any]:
         "hook": debugging.hook,
         "pointer": views.Elements,
         "parts": views.Parts,
+        "columns": views.Columns,
         "array": views.array,
         "values": views.Values,
         "opaque": views.Opaque,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import islice
 from types import FrameType
@@ -212,10 +212,29 @@ class Parts:
     def __len__(self) -> int:
         return len(self._parts)
 
+    def each(self, of: Callable[[Any], Any]) -> Parts:
+        """The same of something of each part, also within parts."""
+        made = [part.each(of) if isinstance(part, Parts) else of(part) for part in self._parts]
+        return Parts(self._name, self._names, *made)
+
     def __repr__(self) -> str:
         named = self._names or ("",) * len(self._parts)
         each = [f"{n}={p!r}" if n else repr(p) for n, p in zip(named, self._parts, strict=True)]
         return f"{self._name}({', '.join(each)})"
+
+
+class Columns:
+    """A struct of arrays: ``p.x`` is a field's array, ``p[i]`` an element, ``p[i:k]`` several by field."""
+
+    def __init__(self, arrays: Parts) -> None:
+        self._arrays = arrays
+        self.__dict__.update(vars(arrays))
+
+    def __getitem__(self, index: int | slice[int, int, int]) -> Parts:
+        return self._arrays.each(lambda array: array[index])
+
+    def __repr__(self) -> str:
+        return f"SoA of {self._arrays!r}"
 
 
 class Opaque:
