@@ -13,19 +13,23 @@ from weft.algorithm.elements import Memory
 from weft.gpu import barrier, block_idx, global_idx, thread_idx, warp
 from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator
-from weft.lang import Comptime, Int, Pointer, kernel, unroll
+from weft.kernels.row_memory import added, by_pairs, load, type_of
+from weft.lang import Comptime, Int, Pointer, func, iota, kernel, unroll
+from weft.lang.machine import threads_are_loops
 from weft.lang.number import number_class
 from weft.math import fma
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
 A = TypeVar("A")
-_WARPS, _AHEAD, _LANES = 8, 4, 16
-"""Warps of a block; accesses of a thread on their way; elements of a CPU's vectors."""
+_WARPS, _AHEAD, _LANES, _BESIDE = 8, 4, 16, 64
+"""Warps of a block; accesses of a thread on their way; elements of a CPU's vectors, and of its strips."""
 _SHARING, _FEW = 32, 8
 """Threads of few rows that share columns; parts that a thread adds up by itself."""
 _THREADS, _BLOCKS = 256, 1056
 """Threads that add up parts; blocks that there are to be."""
+_TASKS, _TASK = 64, 1 << 15
+"""Tasks of a CPU that there are to be, and elements that one of them has at least."""
 
 
 @kernel
@@ -59,6 +63,12 @@ def by_rows(
         first, end = block_idx.y * each, least(block_idx.y * each + each, n)
         source, stride = a + block_idx.z * batch[0] + row * row_step, span * lanes
         vector, target = x + block_idx.z * batch[1], y + block_idx.z * batch[2]
+        if threads_are_loops() and lanes > 1:
+            own = _dot(source + first, vector + first, end - first, kind=kind, lanes=lanes)
+            if scales is not None:
+                own *= scales.start[row].cast(kind)
+            target[(block_idx.y * m + row) * y_step] = own.cast(y.element_type)
+            return
         sums = stack_allocation(kind, ahead * lanes)
         for k in unroll(range(ahead * lanes)):
             sums[k] = kind(0)
@@ -84,6 +94,26 @@ def by_rows(
             total *= scales.start[row].cast(kind)
         if lane == 0:
             target[(block_idx.y * m + row) * y_step] = total.cast(y.element_type)
+
+
+@func
+def _dot(a: Any, b: Any, n: Int, *, kind: Comptime[Any], lanes: Comptime[int]) -> Any:
+    """The product of ``lanes`` elements or more, by a thread of a CPU."""
+    sums = stack_allocation(type_of(kind.splat(lanes, 0)), _AHEAD)
+    for k in unroll(range(_AHEAD)):
+        sums[k] = kind.splat(lanes, 0)
+    piece, end = lanes * _AHEAD, n // lanes * lanes
+    whole = n // piece * piece
+    for i in range(0, whole, piece):
+        for k in unroll(range(_AHEAD)):
+            at = i + k * lanes
+            sums[k] = fma(load(a, at, 1, lanes, kind), load(b, at, 1, lanes, kind), sums[k])
+    for i in range(whole, end, lanes):
+        sums[0] = fma(load(a, i, 1, lanes, kind), load(b, i, 1, lanes, kind), sums[0])
+    last = n - lanes  # of which those from end on are new
+    rest = fma(load(a, last, 1, lanes, kind), load(b, last, 1, lanes, kind), kind.splat(lanes, 0))
+    sums[1] += (iota(Int, lanes) + last >= end).select(rest, 0)
+    return by_pairs(added, [sums[k] for k in range(_AHEAD)]).reduce_add()
 
 
 @kernel
@@ -114,6 +144,7 @@ def by_columns(
     parts = stack_allocation(kind, span * warps * lanes, address_space=AddressSpace.SHARED)
     source, sums = a + block_idx.z * batch[0] + least(row, m - lanes), kind.splat(lanes, 0)
     vector, target = x + block_idx.z * batch[1], y + block_idx.z * batch[2]
+    before = row - least(row, m - lanes) if threads_are_loops() else 0  # lanes of rows that another strip has
     begin, pace = block_idx.y * each, warps * _AHEAD
     whole = begin + (end - begin) // pace * pace
     for first in range(begin + part, whole, pace):
@@ -132,7 +163,8 @@ def by_columns(
     if part == 0 and row < m:
         for k in unroll(range(lanes)):
             total = sums[k] if lanes > 1 else sums
-            target[(block_idx.y * m + row + k) * y_step] = total.cast(y.element_type)
+            if k >= before:
+                target[(block_idx.y * m + row - before + k) * y_step] = total.cast(y.element_type)
 
 
 @kernel
@@ -193,13 +225,13 @@ def multiply(op: Operands, matrix: Operand, vector: Operand, target: Operand) ->
     if row_step != 1 or step == 1 or m == 1:
         launch_rows(op, matrix, vector, target, None)
         return
-    lanes = _LANES if loops else matrix.lanes(step, matrix.strides[0])
-    while m % lanes:
+    lanes = min(_BESIDE, _power(m)) if loops else matrix.lanes(step, matrix.strides[0])
+    while m % lanes and not loops:
         lanes //= 2
     span = 1 if loops else min(warp.WARP_SIZE, _power(2 * (m // lanes) - 1))
     warps = 1 if loops else _SHARING if span < warp.WARP_SIZE else _WARPS
     blocks = -(-m // (span * lanes))
-    parts, each = _parts(blocks * z, n, warps * _AHEAD)
+    parts, each = _parts(op, blocks * z, n, warps * _AHEAD, span * lanes)
     made, ends = _made(op, target, z, m, parts, matrix)
     aligned = matrix.dtype.itemsize * (1 if loops else lanes)
     named: dict[str, Any] = {"kind": made_of(matrix), "lanes": lanes, "span": span, "warps": warps}
@@ -221,13 +253,15 @@ def launch_rows(
     loops, (row_step, step), (x_step,) = op.threads_are_loops, matrix.strides[1:], vector.strides[1:]
     (z, m, n), batch = matrix.shape, (matrix.strides[0], vector.strides[0])
     near = step == 1 and x_step == 1
-    of_both = min(matrix.lanes(row_step, batch[0]), vector.lanes(batch[1]))
-    lanes = 1 if not near else _LANES if loops else of_both
+    lanes = 1
+    if near:
+        of_both = min(matrix.lanes(row_step, batch[0]), vector.lanes(batch[1]))
+        lanes = min(_LANES, _power(n)) if loops else of_both
     span = 1 if loops else min(warp.WARP_SIZE, _power(n // lanes // 2))
     ahead = _AHEAD if loops else max(1, min(_AHEAD, n // (lanes * span)))
     warps = 1 if loops else _WARPS * warp.WARP_SIZE // span
     blocks = -(-m // warps)
-    parts, each = _parts(blocks * z, n, span * lanes * ahead)
+    parts, each = _parts(op, blocks * z, n, span * lanes * ahead, warps)
     made, ends = _made(op, target, z, m, parts, vector)
     aligned = tuple([o.dtype.itemsize * (1 if loops else lanes) for o in (matrix, vector)])
     named: dict[str, Any] = {"kind": made_of(vector), "lanes": lanes, "span": span, "warps": warps}
@@ -255,9 +289,15 @@ def _power(most: int) -> int:
     return 1 << max(1, most).bit_length() - 1
 
 
-def _parts(blocks: int, n: int, stride: int) -> tuple[int, int]:
-    """In how many parts rows are taken, so that all of a device is busy, and of how many elements."""
-    parts = max(1, min(_BLOCKS // blocks, n // (stride * _AHEAD)))
+def _parts(op: Operands, blocks: int, n: int, stride: int, rows: int) -> tuple[int, int]:
+    """In how many parts rows are taken, so that all of a device is busy, and of how many elements.
+
+    A block has ``rows`` so many.
+    """
+    parts = _BLOCKS // blocks
+    if op.threads_are_loops:
+        parts = min(_TASKS // blocks, rows * n // _TASK)
+    parts = max(1, min(parts, n // (stride * _AHEAD)))
     each = max(1, -(-n // (parts * stride))) * stride
     return max(1, -(-n // each)), each
 
