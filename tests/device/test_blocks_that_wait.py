@@ -385,7 +385,7 @@ from weft.runtime.cpu import waiting
 waiting._PATIENCE, waiting._NOTE = 0.01, 0.3
 ctx, flags = DeviceContext(api="cpu"), np.zeros(1, np.int32)
 ctx.enqueue_function(waits, flags, grid_dim=1, block_dim=4)
-time.sleep(1)
+time.sleep(2.5)
 ctypes.c_int32.from_address(flags.ctypes.data).value = 1
 ctx.synchronize()
 print("ends")
