@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Comptime, Int, Int32, Pointer, func, kernel
+from weft import SIMD, Comptime, Float32, Int, Int32, Pointer, func, kernel
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, global_idx, lane_id, thread_idx, warp, warp_id
 from weft.gpu.host import DeviceContext
@@ -137,3 +137,23 @@ def test_lanes_by_index(dims: tuple[int, int], rows: bool) -> None:
             there = 1000000 * ((x ^ 1) % 32) if x < 64 else 0
             wanted[rows * y * dims[0] + x] += 1000 * (x % 32) + x // 32 + there
     np.testing.assert_array_equal(out.reshape(-1), wanted)
+
+
+@kernel
+def pairs(out: Pointer[Float32]):
+    held = SIMD[Float32, 4](Float32(thread_idx.x), 1, 2, 3)
+    offset = 16
+    while offset > 0:
+        held += warp.shuffle_xor(held, offset)
+        offset //= 2
+    out.store(4 * thread_idx.x, held)
+
+
+def test_vectors_of_lanes() -> None:
+    """A warp has no vector of vectors."""
+    out = np.zeros((64, 4), np.float32)
+    with DeviceContext(api="cpu") as ctx:
+        ctx.enqueue_function(pairs, out, grid_dim=1, block_dim=64)
+        ctx.synchronize()
+    firsts = [np.arange(32).sum()] * 32 + [np.arange(32, 64).sum()] * 32
+    np.testing.assert_array_equal(out, [[first, 32, 64, 96] for first in firsts])

@@ -14,7 +14,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Module, Op, Region, Value
-from weft.compiler.ir.types import I1, I64
+from weft.compiler.ir.types import I1, I64, VectorType
 from weft.compiler.passes.loop_variables import Place, gets, given_before, sets, within
 from weft.compiler.passes.uniformity import LOOPS
 from weft.compiler.passes.warps import is_exchange
@@ -53,7 +53,9 @@ def written_out(module: Module) -> None:
 
 
 def _is_open(op: Op) -> bool:
-    return op.name == "gpu.shuffle" and not is_exchange(op)
+    """Whether lanes hand each other a number of lanes that are not known: vectors no warp has as one."""
+    alone = op.name == "gpu.shuffle" and not isinstance(op.result.type, VectorType)
+    return alone and not is_exchange(op)
 
 
 def _region(region: Region, around: tuple[Place, ...]) -> None:
