@@ -141,7 +141,7 @@ def test_lanes_by_index(dims: tuple[int, int], rows: bool) -> None:
 
 @kernel
 def pairs(out: Pointer[Float32]):
-    held = SIMD[Float32, 4](Float32(thread_idx.x), 1, 2, 3)
+    held: Any = SIMD[Float32, 4](Float32(thread_idx.x), 1, 2, 3)
     offset = 16
     while offset > 0:
         held += warp.shuffle_xor(held, offset)
