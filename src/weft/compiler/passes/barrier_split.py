@@ -50,6 +50,8 @@ from weft.record import replace
 _P = pointer(AddressSpace.GENERIC)
 _CHEAP = 8
 """Operations that are rather made again than kept for every thread."""
+_FEW_TIMES = 64
+"""And for one thread along x."""
 
 
 class BarrierBody:
@@ -167,14 +169,17 @@ class BarrierBody:
                 out.extend(self.uniform_uses(part))
         return out
 
-    def again(self, v: Value, uniform: bool) -> bool:
+    def again(self, v: Value, uniform: bool, most: int = _CHEAP) -> bool:
         """Whether ``v`` is cheaper computed anew than kept: pure, from indices and arguments."""
-        return self._cost(v, uniform, _CHEAP) <= _CHEAP
+        return self._cost(v, uniform, most) <= most
 
     def anew(self, v: Value, users: set[Piece]) -> bool:
         """Whether it is by all that use it, of which lanes compute with numbers alone."""
         lanes = any(user.laned for user in users)
-        return self.again(v, False) and (not lanes or made_anew(v, self.together.once))
+        few = all(user.single or user is self.home.get(v) for user in users)
+        return self.again(v, False, _FEW_TIMES if few else _CHEAP) and (
+            not lanes or made_anew(v, self.together.once)
+        )
 
     def _cost(self, v: Value, uniform: bool, room: int) -> int:
         """Operations that it takes; more than ``room`` is not counted, as squares of squares are many."""

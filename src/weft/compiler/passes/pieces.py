@@ -33,6 +33,8 @@ class Piece:
     """What of the control flow's operands all threads must agree on, and are asked for."""
     laned: bool = False
     """Whether a segment is one loop that threads do as lanes, or what a warp does as one vector."""
+    single: bool = False
+    """Whether a segment is one branch that one thread along x takes."""
     asking: Piece | None = None
     """The segment that asks."""
     parting: Parting | None = None
@@ -90,6 +92,9 @@ class Cut:
             if is_call(op):
                 waiting.add(op)
                 continue
+            alone = op in self.together.singles and op not in self.together.splits
+            if alone:
+                flush()
             if op not in self.together.splits:
                 if op.name == "weft.set" and op.operands[0] in read and self.together.runs_once(op):
                     flush()  # what reads it before does so in the threads' loop
@@ -97,6 +102,9 @@ class Cut:
                 if not op.results or op.results[0] not in self.in_place:
                     segment.append(op)
                 read.update(v for inner in op.regions for o in inner.walk() for v in o.operands)
+                if alone:
+                    flush()
+                    out[-1].single = True
                 continue
             flush()
             read.clear()

@@ -124,9 +124,9 @@ def _equal(body: BarrierBody, own: Value, other: Value) -> Value | None:
         return None
     if number.name == "gpu.lane_id" and body.warp is not None:
         return body.uniform_value(other)
-    is_number = number.name == "gpu.thread_number"
+    is_number = number.name == "gpu.thread_number" and body.context.rank == 1
     found = ("x", ()) if is_number else thread_plus(own, lambda v, _: _is_known(body, v))
-    if found is None or found[0] != "x" or body.context.rank != 1:
+    if found is None or found[0] != "x" or (body.warp is not None and body.context.rank != 1):
         return None
     place = body.uniform_value(other)
     for offset in found[1]:

@@ -26,6 +26,7 @@ from weft.compiler.passes.looks import note_looks
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.neighbours import Neighbours, most_neighbours, side_by_side
 from weft.compiler.passes.resumable import Resumable
+from weft.compiler.passes.single_threads import part_singles
 from weft.compiler.passes.skipped import skip_the_rest
 from weft.compiler.passes.thread_context import (
     Context,
@@ -154,8 +155,10 @@ class _Loops:
         self.b.loc = (kernel.line, 0)
         self.guards = [] if has_barrier(kernel.body) else take_guards(kernel)
         functions = {f.name: f for f in module.functions}
+        singles = part_singles(kernel)
         self.decisions = Decisions(kernel, functions)
         self.together = Together(kernel, functions, self.decisions.uniformity)
+        self.together.singles |= singles
         apart = group or frame.looks
         self.beside = None if apart else side_by_side(kernel, self.together, frame)
         self.interior = None if self.together.splits else find_interior(kernel)

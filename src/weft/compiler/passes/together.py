@@ -49,6 +49,8 @@ class Together:
         """Those of them that threads begin one behind the other, and where."""
         self.laned: dict[Op, frozenset[Value]] = {}
         """Loops that each thread leaves when it is done, as a lane of vectors; variables that end there."""
+        self.singles: set[Op] = set()
+        """Branches that one thread along x takes, which are pieces of their own."""
         self._whole: set[Op] = set()
         """Those whose body is one piece, in which a thread may go on to its next round."""
         self._known: dict[Value, bool] = {}

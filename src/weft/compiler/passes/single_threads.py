@@ -1,0 +1,126 @@
+"""Branches that one thread along x takes, of pieces in which all do something: pieces of their own.
+
+``tile[y + 1, x + 1] = a[i]``, ``if x == 0: tile[y + 1, 0] = a[i - 1]`` fills a tile and its rim. Vectors of
+threads would do the second under masks, which costs more than all else; one thread of a row does it at once.
+It may come behind what the others do, as threads between two barriers do not know of each other. Where such
+branches stand under another (``if row < rows:``), that is asked for each part.
+"""
+
+from __future__ import annotations
+
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.constants import integer
+from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.effects import meets_in_warp
+from weft.compiler.passes.guard_bounds import parts_of
+from weft.compiler.passes.indices import thread_plus
+from weft.compiler.passes.inline_barriers import has_barrier
+from weft.compiler.passes.loop_variables import within
+
+_MEMORY = frozenset({"llvm.load", "llvm.store", "weft.if"})
+_OF_BLOCKS = frozenset({"gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
+
+
+def part_singles(kernel: Function) -> set[Op]:
+    """Rewrite a kernel with barriers, in place; gives the branches that are to be pieces of their own."""
+    found = set[Op]()
+    if has_barrier(kernel.body) and not any(map(meets_in_warp, kernel.body.walk())):
+        _Parts(found).region(kernel.body)
+    return found
+
+
+class _Parts:
+    def __init__(self, found: set[Op]) -> None:
+        self.found = found
+        self.known: dict[Value, bool] = {}
+
+    def region(self, region: Region) -> None:
+        """Look at operations among which threads meet."""
+        ops, region.ops[:] = region.ops[:], []
+        for op in ops:
+            if any(map(has_barrier, op.regions)):
+                for inner in op.regions:
+                    self.region(inner)
+            elif self.is_apart(op):
+                self.found.add(op)
+            elif _is_plain(op):
+                self.parted(op, region)
+                continue
+            region.ops.append(op)
+
+    def parted(self, branch: Op, to: Region) -> None:
+        """Append a branch, or what is computed in it, and a branch for each part."""
+        ops = branch.regions[0].ops
+        apart = [op for op in ops if self.is_apart(op)]
+        if not apart:
+            to.ops.append(branch)
+            return
+        b, part, fixed = (
+            Builder(),
+            list[Op](),
+            {op for op in ops if op.results and self.is_anywhere(op.result)},
+        )
+        b.region = to
+        to.ops += [op for op in ops if op in fixed]
+
+        def end() -> None:
+            if part:
+                b.branch(branch.operands[0], Region([], part[:]))
+                part.clear()
+
+        for op in ops:
+            b.loc = op.loc
+            if op in apart:
+                end()
+                both = b.arith("andi", branch.operands[0], op.operands[0])
+                self.found.add(b.emit("weft.if", (both,), (), {}, op.regions))
+            elif op not in fixed:
+                part.append(op)
+        end()
+
+    def is_apart(self, branch: Op) -> bool:
+        """Whether one thread of a row takes such a branch, and it goes by nothing but numbers from before."""
+        if not (_is_plain(branch) and _is_single(branch)):
+            return False
+        inside = {v for op in within(branch) for v in op.results}
+        given = {v for op in (branch, *within(branch)) for v in op.operands}
+        return all(map(self.is_anywhere, given - inside))
+
+    def is_anywhere(self, v: Value) -> bool:
+        """Whether a value may be computed anywhere."""
+        op = v.owner
+        if isinstance(op, Op) and v not in self.known:
+            self.known[v] = op.spec.pure and all(map(self.is_anywhere, op.operands))
+        return self.known.get(v, True)
+
+
+def _is_plain(op: Op) -> bool:
+    """Whether a branch, without another side, only reads and writes memory."""
+    if op.name != "weft.if" or op.regions[1].ops:
+        return False
+    return all(
+        one.spec.pure
+        or (one.name in _MEMORY and "ordering" not in one.attrs and not one.attrs.get("volatile"))
+        for one in within(op)
+    )
+
+
+def _is_single(branch: Op) -> bool:
+    """Whether at most one thread of a row takes a branch."""
+    for part in parts_of(branch.operands[0], False):
+        test = part.owner
+        if isinstance(test, Op) and test.name == "arith.cmpi" and test.attrs["predicate"] == "eq":
+            for own, other in (test.operands, test.operands[::-1]):
+                found = thread_plus(own, lambda v, _: _is_of_block(v))
+                if found is not None and found[0] == "x" and _is_of_block(other):
+                    return True
+    return False
+
+
+def _is_of_block(v: Value) -> bool:
+    """Whether all threads of a block are certain to have the same."""
+    owner = v.owner
+    if not isinstance(owner, Op):
+        return owner is None
+    computes = owner.name in _OF_BLOCKS or (owner.name.startswith("arith.") and owner.spec.pure)
+    return integer(v) is not None or (computes and all(map(_is_of_block, owner.operands)))
