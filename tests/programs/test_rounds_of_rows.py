@@ -167,3 +167,62 @@ def test_ends_at_extremes(cpu: DeviceContext, last: int) -> None:
     cpu.enqueue_function(to_the_end, seen, last, grid_dim=1, block_dim=(16, 4))
     cpu.synchronize()
     assert seen.tolist() == [sum(1 + (i >> 61) for i in range(t, last, 1 << 62)) for t in range(64)]
+
+
+@kernel
+def under(x: Pointer[Int], n: Int, rows: Int, out: Pointer[Int], log: Pointer[Int]):
+    """Some threads come to the loops, who do something before, between and behind them."""
+    shared = stack_allocation(Int, MOST, address_space=AddressSpace.SHARED)
+    t, total = flat(), x[flat()] % 10
+    row = block_idx.x * block_dim.y + thread_idx.y
+    if row < rows and x[t] % 3 != 1:
+        total += 1
+        for i in range(thread_idx.x, n, block_dim.x):
+            total += x[i] * (row + 1)
+            for k in range(t, n // 4, 2 * size()):
+                if k % 2 == 0:
+                    total += x[k] % 5
+        total *= 2
+        log[block_idx.x * size() + t] = total
+        for i in range(t, n + rows, size()):
+            total -= i
+            log[block_idx.x * size() + t] += 1
+        total += 7
+    if t % 2 == 0:
+        for i in range(t, n, size()):
+            total += i
+    else:
+        total += 3
+    shared[t] = total
+    barrier()
+    if row < rows:
+        if thread_idx.x == 2:
+            log[block_idx.x * size() + t] += 1000
+        for y in range(thread_idx.y, n // 7, block_dim.y):
+            total += y * shared[(t + y) % size()]
+    out[block_idx.x * size() + t] = total
+
+
+@pytest.mark.parametrize("dims", BLOCKS)
+@pytest.mark.parametrize(("n", "rows"), [(0, 0), (40, 5), (100, 7), (300, 100)])
+def test_loops_under_branches(cpu: DeviceContext, n: int, rows: int, dims: tuple[int, int, int]) -> None:
+    x, (w, h, _), each = np.random.default_rng(n).integers(0, 1000, 512).tolist(), dims, int(np.prod(dims))
+    out, log = np.zeros((2, each), np.int64), np.zeros((2, each), np.int64)
+    given = np.array(x)
+    cpu.enqueue_function(under, given, n, rows, out, log, grid_dim=2, block_dim=dims)
+    cpu.synchronize()
+    for block in range(2):
+        totals, logs = list[int](), list[int]()
+        for t in range(each):
+            total, noted, row, tx = x[t] % 10, 0, block * h + t // w % h, t % w
+            if row < rows and x[t] % 3 != 1:
+                inner = sum(x[k] % 5 for k in range(t, n // 4, 2 * each) if k % 2 == 0)
+                total = 2 * (total + 1 + sum(x[i] * (row + 1) + inner for i in range(tx, n, w)))
+                last = range(t, n + rows, each)
+                total, noted = total - sum(last) + 7, total + len(last)
+            totals.append(total + (3 if t % 2 else sum(range(t, n, each))))
+            logs.append(noted + 1000 * (row < rows and tx == 2))
+        assert log[block].tolist() == logs
+        for t in range(each):
+            more = sum(y * totals[(t + y) % each] for y in range(t // w % h, n // 7, h))
+            assert out[block, t] == totals[t] + more * (block * h + t // w % h < rows)

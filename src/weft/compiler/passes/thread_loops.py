@@ -25,8 +25,8 @@ from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.looks import note_looks
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.neighbours import Neighbours, most_neighbours, side_by_side
+from weft.compiler.passes.parted import parted
 from weft.compiler.passes.resumable import Resumable
-from weft.compiler.passes.single_threads import part_singles
 from weft.compiler.passes.skipped import skip_the_rest
 from weft.compiler.passes.thread_context import (
     Context,
@@ -155,7 +155,7 @@ class _Loops:
         self.b.loc = (kernel.line, 0)
         self.guards = [] if has_barrier(kernel.body) else take_guards(kernel)
         functions = {f.name: f for f in module.functions}
-        singles = part_singles(kernel)
+        singles = parted(kernel)
         self.decisions = Decisions(kernel, functions)
         self.together = Together(kernel, functions, self.decisions.uniformity)
         self.together.singles |= singles

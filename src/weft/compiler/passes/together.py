@@ -22,7 +22,7 @@ from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.lanes import forgotten, takes
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, is_alike, leaves
 
-_APART = frozenset(
+KEPT = frozenset(
     """weft.return weft.exit_thread weft.print weft.failed weft.look llvm.inline_asm llvm.call""".split()
 )
 """A loop with one of these is left to each thread: it must keep its place among what the thread does."""
@@ -298,7 +298,7 @@ def _weighs(op: Op) -> bool:
 
 def _is_apart(op: Op) -> bool:
     """Whether an operation keeps its place among what its thread does; who tells of faults need not."""
-    return op.name in _APART and "every" not in op.attrs
+    return op.name in KEPT and "every" not in op.attrs
 
 
 def _is_local(v: Value) -> bool:

@@ -1,9 +1,12 @@
-"""Branches that one thread along x takes, of pieces in which all do something: pieces of their own.
+"""Branches of pieces in which threads do several things, parted: each thing is asked for by itself.
 
 ``tile[y + 1, x + 1] = a[i]``, ``if x == 0: tile[y + 1, 0] = a[i - 1]`` fills a tile and its rim. Vectors of
 threads would do the second under masks, which costs more than all else; one thread of a row does it at once.
-It may come behind what the others do, as threads between two barriers do not know of each other. Where such
-branches stand under another (``if row < rows:``), that is asked for each part.
+It may come behind what the others do, as threads between two barriers do not know of each other. So what one
+thread along x does is a piece of its own, under a branch (``if row < rows:``) as well.
+
+Likewise a loop that threads begin one behind the other (``together.py``) comes out of a branch: all go
+through its rounds, and those who would have come to it do something there.
 """
 
 from __future__ import annotations
@@ -13,15 +16,16 @@ from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import meets_in_warp
 from weft.compiler.passes.guard_bounds import parts_of
-from weft.compiler.passes.indices import thread_plus
+from weft.compiler.passes.indices import Start, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.loop_variables import within
+from weft.compiler.passes.together import KEPT
 
 _MEMORY = frozenset({"llvm.load", "llvm.store", "weft.if"})
 _OF_BLOCKS = frozenset({"gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
 
 
-def part_singles(kernel: Function) -> set[Op]:
+def parted(kernel: Function) -> set[Op]:
     """Rewrite a kernel with barriers, in place; gives the branches that are to be pieces of their own."""
     found = set[Op]()
     if has_barrier(kernel.body) and not any(map(meets_in_warp, kernel.body.walk())):
@@ -43,7 +47,7 @@ class _Parts:
                     self.region(inner)
             elif self.is_apart(op):
                 self.found.add(op)
-            elif _is_plain(op):
+            elif _is_plain(op) or _is_movable(op):
                 self.parted(op, region)
                 continue
             region.ops.append(op)
@@ -52,16 +56,14 @@ class _Parts:
         """Append a branch, or what is computed in it, and a branch for each part."""
         ops = branch.regions[0].ops
         apart = [op for op in ops if self.is_apart(op)]
-        if not apart:
+        loops = [op for op in ops if _strides(op)]
+        if not (apart or loops):
             to.ops.append(branch)
             return
-        b, part, fixed = (
-            Builder(),
-            list[Op](),
-            {op for op in ops if op.results and self.is_anywhere(op.result)},
-        )
+        fixed = [op for op in ops if op.results and self.is_anywhere(op.result)]
+        to.ops += fixed
+        b, part = Builder(), list[Op]()
         b.region = to
-        to.ops += [op for op in ops if op in fixed]
 
         def end() -> None:
             if part:
@@ -74,6 +76,14 @@ class _Parts:
                 end()
                 both = b.arith("andi", branch.operands[0], op.operands[0])
                 self.found.add(b.emit("weft.if", (both,), (), {}, op.regions))
+            elif op in loops:
+                end()
+                inner = op.regions[0]
+                with b.into(Region()) as made:
+                    b.branch(branch.operands[0], Region([], inner.ops[:]))
+                inner.ops[:] = made.ops
+                self.region(inner)
+                to.ops.append(op)
             elif op not in fixed:
                 part.append(op)
         end()
@@ -103,6 +113,25 @@ def _is_plain(op: Op) -> bool:
         or (one.name in _MEMORY and "ordering" not in one.attrs and not one.attrs.get("volatile"))
         for one in within(op)
     )
+
+
+def _is_movable(op: Op) -> bool:
+    """Whether a branch, without another side, may be parted at a loop: nobody leaves it, waits or tells."""
+    if op.name != "weft.if" or op.regions[1].ops or not any(map(_strides, op.regions[0].ops)):
+        return False
+    return not any(
+        (one.spec.terminator and one.name != "weft.condition")
+        or one.name in KEPT
+        or (one.spec.sync is not None and one.spec.sync(one))
+        for one in within(op)
+    )
+
+
+def _strides(loop: Op) -> bool:
+    """Whether threads begin a loop one behind the other."""
+    if loop.name != "weft.for" or not (_is_of_block(loop.operands[1]) and is_positive(loop.operands[2])):
+        return False
+    return Start.of(loop.operands[0], _is_of_block) is not None
 
 
 def _is_single(branch: Op) -> bool:
