@@ -60,7 +60,7 @@ class _Parts:
         if not (apart or loops):
             to.ops.append(branch)
             return
-        fixed = [op for op in ops if op.results and self.is_anywhere(op.result)]
+        fixed = dict.fromkeys(op for op in ops if op.results and self.is_anywhere(op.result))
         to.ops += fixed
         b, part = Builder(), list[Op]()
         b.region = to
