@@ -10,6 +10,7 @@ from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Module, Op
 from weft.compiler.passes.inline_barriers import inline
 from weft.compiler.passes.loop_variables import added, within
+from weft.compiler.passes.uniformity import is_alike
 
 _BRIEF = 32
 """Operations of a helper that only computes."""
@@ -20,8 +21,13 @@ def inline_strides(module: Module) -> None:
     if all(f.kernel for f in module.functions):
         return
     ops = [op for f in module.functions for op in f.body.walk()]
-    named = {op.attrs["callee"] for op in ops if op.name != "func.call" and "callee" in op.attrs}
-    inline(module, lambda f: f.name not in named and (_is_place(f) or any(map(_strides, f.body.walk()))))
+    kept = {op.attrs["callee"] for op in ops if "callee" in op.attrs and _is_kept(op)}
+    inline(module, lambda f: f.name not in kept and (_is_place(f) or any(map(_strides, f.body.walk()))))
+
+
+def _is_kept(op: Op) -> bool:
+    """Whether an operation takes a function's address, or calls it once for all threads."""
+    return op.name != "func.call" or is_alike(op)
 
 
 def _is_place(f: Function) -> bool:
