@@ -86,6 +86,26 @@ def test_the_result_may_be_the_array_itself_or_another(device: DeviceContext) ->
         np.testing.assert_array_equal(found(tensor), np.sort(x, 1))
 
 
+@pytest.mark.parametrize("dtype", "float16 float32 float64 int8 int32 int64 uint8 uint64 bool".split())
+@pytest.mark.parametrize("shape", [(1, 5), (15, 7), (16, 16), (33, 64), (100, 3), (40, 256), (17, 1)])
+def test_rows_of_a_cpu_go_sixteen_at_a_time(shape: tuple[int, int], dtype: str) -> None:
+    """To the bit: zeros of both signs and nan of any bits keep their order."""
+    generator = np.random.default_rng(shape[1])
+    x: Array = (generator.normal(size=shape) * 100).astype("int64").astype(dtype)
+    special = x.copy()
+    if x.dtype.kind == "f":
+        for value, part in ((0.0, 0.2), (-0.0, 0.2), (np.nan, 0.1), (-np.nan, 0.1), (np.inf, 0.1)):
+            special[generator.random(shape) < part * (generator.random((shape[0], 1)) < 0.5)] = value
+    elif dtype != "bool":
+        special[:, 0], special[:, -1] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    for rows in (x, special):
+        for descending in (False, True):
+            right = np.take_along_axis(rows, places(rows, 1, descending), 1)
+            own = rows.copy()
+            assert sort(rows, descending=descending).tobytes() == right.tobytes()
+            assert sort(own, descending=descending, out=own).tobytes() == right.tobytes()
+
+
 @pytest.mark.parametrize("largest", [False, True])
 def test_the_greatest_and_the_least(device: DeviceContext, largest: bool) -> None:
     x = np.random.default_rng(7).integers(0, 50, (30, 40)).astype(np.float32)

@@ -11,11 +11,12 @@ from typing import Any
 
 from weft.algorithm.elements import Memory
 from weft.algorithm.onesweep import BITS, DIGITS, digit_bits, digit_of
-from weft.dtype import DType
+from weft.dtype import DType, as_dtype
 from weft.gpu import block_idx
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.row_memory import type_of
-from weft.lang import Comptime, Int, Pointer, UInt32, func, kernel, unroll
+from weft.lang import Comptime, Int, Pointer, UInt8, UInt32, func, iota, kernel, unroll
+from weft.lang.generic import written
 from weft.math import min as least
 from weft.memory import stack_allocation
 
@@ -23,6 +24,8 @@ MOST, KEPT = 1 << 15, 32
 """Elements of a row that one thread sorts, and how many at most it keeps of a row of any length."""
 _INSERTED = 48
 """Elements that are inserted one after the other."""
+BESIDE, EXCHANGED = 16, 256
+"""Rows that are sorted together, and their elements at most."""
 _TASKS, _PART = 64, 1 << 16
 """Rows are shared by so many threads at most; elements of a long row that one has at least."""
 
@@ -40,24 +43,39 @@ def insert_rows(
     descending: Comptime[bool],
 ):
     """``each`` so many rows of a thread, of few elements."""
-    keys = stack_allocation(src.element_type, _INSERTED)
-    words = stack_allocation(type_of(digit_bits(src[0], descending)), _INSERTED)
-    places = stack_allocation(UInt32, _INSERTED)
     for row in range(block_idx.x * each, least((block_idx.x + 1) * each, rows)):
-        for i in range(n):
-            key = src[row * n + i]
-            bits, j = digit_bits(key, descending), Int(i)
-            keys[i] = key
-            while j > 0 and words[j - 1] > bits:
-                words[j], places[j] = words[j - 1], places[j - 1]
-                j -= 1
-            words[j], places[j] = bits, UInt32(i)
-        for i in range(n):
-            place = Int(places[i])
-            if out is not None:
-                out.start[row * n + i] = keys[place]
-            if moved is not None:
-                _move(others, moved, row * n, i, place)
+        _insert(src, out, others, moved, row, n, most=_INSERTED, descending=descending)
+
+
+@func
+def _insert(
+    src: Any,
+    out: Any,
+    others: Any,
+    moved: Any,
+    row: Any,
+    n: Any,
+    *,
+    most: Comptime[int],
+    descending: Comptime[bool],
+) -> None:
+    keys = stack_allocation(src.element_type, most)
+    words = stack_allocation(type_of(digit_bits(src[0], descending)), most)
+    places = stack_allocation(UInt32, most)
+    for i in range(n):
+        key = src[row * n + i]
+        bits, j = digit_bits(key, descending), Int(i)
+        keys[i] = key
+        while j > 0 and words[j - 1] > bits:
+            words[j], places[j] = words[j - 1], places[j - 1]
+            j -= 1
+        words[j], places[j] = bits, UInt32(i)
+    for i in range(n):
+        place = Int(places[i])
+        if out is not None:
+            out.start[row * n + i] = keys[place]
+        if moved is not None:
+            _move(others, moved, row * n, i, place)
 
 
 def _move(others: Any, moved: Any, first: Any, at: Any, place: Any) -> None:
@@ -135,10 +153,81 @@ def _spread(
             tos[to] = froms[i]
 
 
+@kernel
+def exchange_rows(
+    src: Pointer[Any],
+    out: Any,
+    rows: Int,
+    n: Int,
+    each: Int,
+    *,
+    word: Comptime[Any],
+    descending: Comptime[bool],
+):
+    """``each`` so many rows of a thread, of which a vector has an element each (Batcher's exchanges).
+
+    Rows with both zeros or with nan go on their own, and those that are too few: so equals keep their order.
+    """
+    held = stack_allocation(type_of(word.splat(BESIDE, 0)), EXCHANGED)
+    alone = stack_allocation(UInt8, BESIDE)
+    words, sorted, floats = src.bitcast(word), out.start.bitcast(word), src.dtype.is_float
+    steps = iota(Int, BESIDE) * n
+    for first in range(block_idx.x * each, least((block_idx.x + 1) * each, rows), BESIDE):
+        if first + BESIDE <= rows:
+            odd = plus = minus = word.splat(BESIDE, 0) != 0
+            for i in range(n):
+                bits = words.gather(steps + (first * n + i))
+                if floats:
+                    value = bits.bitcast(src.element_type)
+                    odd, zero = odd | (value != value), value == 0
+                    plus, minus = plus | (zero & (bits >= 0)), minus | (zero & (bits < 0))
+                held[i] = _ordered(bits) if floats else bits
+            odd |= plus & minus
+            alone.store(0, odd.cast(UInt8))
+            _exchange(held, n, descending=descending)
+            for i in range(n):
+                bits = _ordered(held[i]) if floats else held[i]
+                sorted.scatter(steps + (first * n + i), bits, mask=~odd)
+        for row in range(first, least(first + BESIDE, rows)):
+            if first + BESIDE > rows or (floats and alone[row - first] != 0):
+                _insert(src, out, None, None, row, n, most=EXCHANGED, descending=descending)
+
+
+def _ordered(bits: Any) -> Any:
+    """The bits of floats as integers of their order, and back."""
+    wide = 8 * bits.dtype.itemsize - 1
+    return bits ^ ((bits >> wide) & (2**wide - 1))
+
+
+@func
+def _exchange(held: Any, n: Int, *, descending: Comptime[bool]) -> None:
+    """Sort lane by lane (Knuth, "The Art of Computer Programming", volume 3, algorithm 5.2.2M)."""
+    shift = Int(1)
+    while 1 << (shift - 1) < n:
+        apart = Int(1) << (shift - 1)
+        within = apart
+        while apart > 0:
+            for begin in range(apart % within, n - apart, 2 * apart):
+                for i in range(begin, least(begin + apart, n - apart)):
+                    if i >> shift == (i + apart) >> shift:
+                        a, b = held[i], held[i + apart]
+                        turned = a < b if descending else b < a
+                        held[i], held[i + apart] = turned.select(b, a), turned.select(a, b)
+            apart >>= 1
+        shift += 1
+
+
 def sort_in_turn(op: Operands, source: Operand, n: int, descending: bool, memory: Sequence[Any]) -> None:
     """Sort rows of ``n`` elements; arguments are those of ``sort_short_rows``."""
     rows = source.size // n
     each = -(-rows // _TASKS)
+    if memory[2] is None and n <= EXCHANGED and rows >= BESIDE:
+        each = -(-each // BESIDE) * BESIDE
+        kind = source.dtype.kind
+        word = as_dtype(f"{'uint' if kind in ('uint', 'bool') else 'int'}{8 * source.dtype.itemsize}")
+        known = {"word": written(word), "descending": descending}
+        op.launch(exchange_rows, -(-rows // each), 1, source, memory[0], rows, n, each, **known)
+        return
     tasks, room = -(-rows // each), ()
     if n > _INSERTED:
         orders = None if memory[2] is None else Memory(op.scratch(2 * n * tasks, DType.uint32).memory)
