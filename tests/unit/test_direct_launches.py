@@ -124,6 +124,27 @@ def test_a_name_from_before_launches_without_python(options: Any, monkeypatch: p
             assert list(host) == [100.0] * 4
 
 
+def test_small_copies_and_fills_are_made_where_they_are_asked_for(ctx: DeviceContext) -> None:
+    small, large = (ctx.enqueue_create_buffer(Int32, n) for n in (100, 1 << 20))
+    host = ctx.enqueue_create_host_buffer(Int32, 100)
+    ctx.synchronize()
+    count = lane(ctx).words.submitted
+    small.enqueue_fill(7)
+    ctx.enqueue_copy(dst=host, src=small)
+    assert lane(ctx).words.submitted == count
+    assert set(host.numpy()) == {7}
+    large.enqueue_fill(1)
+    assert lane(ctx).words.submitted == count + 1
+    go = threading.Event()
+    ctx.enqueue_host_call(go.wait)
+    small.enqueue_fill(8)
+    ctx.enqueue_copy(dst=host, src=small)
+    assert set(host.numpy()) == {7}
+    go.set()
+    ctx.synchronize()
+    assert set(host.numpy()) == {8}
+
+
 def test_the_order_of_a_stream_is_kept(ctx: DeviceContext) -> None:
     log = ctx.enqueue_create_buffer(Int32, 4000)
     log.enqueue_fill(0)

@@ -57,6 +57,8 @@ from weft.runtime.recorded import RecordedCapture
 from weft.targets import TARGETS
 
 _FILL_BYTES = 1 << 18
+_AT_ONCE = 1 << 16
+"""Bytes that the thread that asks for a copy or a fill writes itself."""
 _NO_MEMORY = (MemoryError, OSError, OverflowError, ValueError)
 
 
@@ -290,7 +292,12 @@ class CpuStream:
                     used.append(Touched(src, src + nbytes, False))
                 compared("a copy", order, place, *used)
 
-        lane.submit(task, 0 if src_owner is None else nbytes)
+        self._submit(task, nbytes, 0 if src_owner is None else nbytes)
+
+    def _submit(self, task: Callable[[], None], nbytes: int, held: int = 0) -> None:
+        """Queue what writes so many bytes; few are written at once, where nothing goes before them."""
+        if not (nbytes <= _AT_ONCE and self._lane.run(task)):
+            self._lane.submit(task, held)
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue a fill."""
@@ -302,7 +309,7 @@ class CpuStream:
             if order is not None:
                 compared("a fill", order, place, Touched(address, address + nbytes, True))
 
-        self._lane.submit(task)
+        self._submit(task, nbytes)
 
     def _order(self) -> tuple[int, Clock] | None:
         """The stream and what it comes behind, for one more task that others are compared with."""
