@@ -87,6 +87,21 @@ def test_attention_of_any_shape(
     np.testing.assert_allclose(found(lse), right_lse, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("diagonal", [None, 3])
+@pytest.mark.parametrize(("rows", "width", "kind"), [(37, 24, "f"), (1, 64, "e"), (70, 40, "d")])
+def test_the_way_of_gpus_runs_on_a_cpu_too(
+    monkeypatch: pytest.MonkeyPatch, diagonal: int | None, rows: int, width: int, kind: str
+) -> None:
+    """By tiles of shared memory, which CPUs have no need of."""
+    monkeypatch.setattr(plan.Attending, "_by_lanes", plan.Attending._by_tiles)  # pyright: ignore[reportPrivateUsage]
+    q, k, v = (numbers(n, (1, 2, rows if n == 0 else 90, width), kind) for n in range(3))
+    right, _ = expected(q, k, v, seen=True if diagonal is None else triangle(rows, 90, diagonal))
+    with DeviceContext(api="cpu") as ctx:
+        given = [placed(ctx, x) for x in (q, k, v)]
+        made = attention(*given, causal=diagonal is not None, diagonal=diagonal or 0)
+        np.testing.assert_allclose(found(made), right, rtol=0, atol=3 * CLOSE[kind])
+
+
 @pytest.mark.parametrize("scale", [-0.7, 0.0, 3.0])
 def test_scale_and_out(device: DeviceContext, scale: float) -> None:
     q, k, v = (numbers(n, (1, 2, 9, 8), "f") for n in range(3))

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import SIMD, Comptime, Float32, Int, Int32, Pointer, func, kernel
+from weft import Comptime, Float32, Int, Int32, Pointer, func, kernel
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, global_idx, lane_id, thread_idx, warp, warp_id
 from weft.gpu.host import DeviceContext
+from weft.lang.number import number_class
 from weft.memory import AddressSpace, stack_allocation
 
 pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
@@ -141,7 +142,7 @@ def test_lanes_by_index(dims: tuple[int, int], rows: bool) -> None:
 
 @kernel
 def pairs(out: Pointer[Float32]):
-    held: Any = SIMD[Float32, 4](Float32(thread_idx.x), 1, 2, 3)
+    held = number_class(Float32.dtype, 4)(Float32(thread_idx.x), 1, 2, 3)
     offset = 16
     while offset > 0:
         held += warp.shuffle_xor(held, offset)

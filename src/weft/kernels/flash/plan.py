@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import gcd, prod
 from typing import Any
 
-from weft.kernels.flash import decoding, hopper, warps
+from weft.kernels.copies import contiguous
+from weft.kernels.flash import decoding, hopper, lanes, warps
 from weft.kernels.flash.tiles import ACROSS, DOWN, attention_tiles, combine
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.places import row_major
@@ -16,6 +17,8 @@ from weft.targets import Feature, find_target
 
 _SHAPES = ((4, 8), (2, 4), (1, 4), (1, 2), (1, 1))
 """Rows and columns of scores that a thread has."""
+_ROWS = 1, 4, 32
+"""Rows that a thread of a CPU has."""
 _PART = 512
 """Keys of a part at least."""
 _WAVES = 2
@@ -55,12 +58,13 @@ class Attending:
     def launch(self) -> None:
         """Queue the kernels."""
         _, heads, rows, _ = self.q.shape
-        if not self._has_tensor_cores():
-            self._by_tiles()
-        elif rows <= hopper.ROWS and heads == self.k.shape[1] and self.diagonal is None:
+        cores = self._has_tensor_cores()
+        if cores and rows <= hopper.ROWS and heads == self.k.shape[1] and self.diagonal is None:
             self._by_decoding()
-        elif self.table is None and self.lengths is None:
+        elif cores and self.table is None and self.lengths is None:
             self._by_hopper()
+        elif self.op.threads_are_loops:
+            self._by_lanes()
         else:
             self._by_tiles()
 
@@ -118,7 +122,8 @@ class Attending:
             kernel,
             (parts * blocks, heads, batch),
             threads,
-            *(self.q.tensor(), self._tiled(self.k, rows), self._tiled(self.v, rows), out, lse),
+            *(self.q.tensor(), self._tiled(self.k, rows), self._tiled(self.v, rows)),
+            *(out.tensor(), lse.tensor()),
             *(*self._cache(), self.scale, self.keys, part),
             **known,
             shared_mem_bytes=nbytes,
@@ -137,6 +142,28 @@ class Attending:
         each = -(-self.keys // (step * (room // blocks if self.keys >= _LONG else 1)))
         return blocks, -(-self.keys // (step * each)), each * decoding.KEYS
 
+    def _by_lanes(self) -> None:
+        """By the threads of a CPU."""
+        batch, heads, rows, width = self.q.shape
+        high = next(n for n in _ROWS if n >= rows or n == _ROWS[-1])
+        down = -(-rows // high)
+        parts, part = self.parts(down * heads * batch, lanes.KEYS)
+        out, lse = self._targets(parts)
+        near = [x if x.strides[3] == 1 else contiguous(self.op, x) for x in (self.q, self.k, self.v)]
+        memory = [one for x in near for one in (x.memory, x.strides[:3])]
+        memory += [one for x in (out, lse) for one in (x.memory, x.strides)]
+        self.op.launch(
+            lanes.attention_lanes,
+            (down, heads, batch * parts),
+            1,
+            *(*memory, self.k.shape[::2][:2], *self._cache()),
+            *((batch, rows, heads // self.k.shape[1]), self.scale),
+            *(self.keys if self.diagonal is None else self.diagonal, self.keys, part),
+            rows=high,
+            width=width,
+        )
+        self._join(parts, out, lse)
+
     def _by_tiles(self) -> None:
         batch, heads, rows, width = self.q.shape
         each = 16 // self.q.dtype.itemsize
@@ -149,7 +176,7 @@ class Attending:
             attention_tiles,
             (down, heads, batch * parts),
             ACROSS * DOWN,
-            *(*(x.tensor() for x in (self.q, self.k, self.v)), out, lse, *self._cache()),
+            *(*(x.tensor() for x in (self.q, self.k, self.v, out, lse)), *self._cache()),
             *(self.scale, self.keys if self.diagonal is None else self.diagonal, self.keys, part),
             rows=high,
             cols=wide,
@@ -172,22 +199,22 @@ class Attending:
         part = max(1, -(-self.keys // (parts * step))) * step
         return max(1, -(-self.keys // part)), part
 
-    def _targets(self, parts: int) -> tuple[LayoutTensor[Any], LayoutTensor[Any]]:
+    def _targets(self, parts: int) -> tuple[Operand, Operand]:
         """Where results of the parts and their logarithms go."""
         if parts == 1:
-            return self.out.tensor(), self.lse.tensor()
+            return self.out, self.lse
         found: list[Operand] = []
         for axes in (4, 3):
             shape = (parts * self.q.shape[0], *self.q.shape[1:axes])
             found.append(self.op.scratch(prod(shape), accumulator(self.q.dtype)))
             found[-1].shape, found[-1].strides = shape, row_major(shape)
-        return found[0].tensor(), found[1].tensor()
+        return found[0], found[1]
 
-    def _join(self, parts: int, out: LayoutTensor[Any], lse: LayoutTensor[Any]) -> None:
+    def _join(self, parts: int, out: Operand, lse: Operand) -> None:
         if parts > 1:
             batch, heads, rows, _ = self.q.shape
             nbytes = parts * accumulator(self.q.dtype).itemsize
-            args = out, lse, self.out.tensor(), self.lse.tensor()
+            args = [x.tensor() for x in (out, lse, self.out, self.lse)]
             grid = rows, heads, batch
             self.op.launch(combine, grid, _JOINING, *args, each=_AT_ONCE, shared_mem_bytes=nbytes, pdl=True)
 
@@ -195,8 +222,6 @@ class Attending:
         """What a thread has: as much as there is room for, but not much more than there are rows."""
         most = self.op.context.info.max_shared_bytes
         shapes = [s for s in _SHAPES if self._shared(*s, line, each) <= most]
-        if self.op.threads_are_loops:
-            shapes = [s for s in shapes if s[0] == 1]
         return next((s for s in shapes if DOWN * s[0] < 2 * rows), shapes[-1])
 
     def _shared(self, rows: int, cols: int, line: int, each: int) -> int:

@@ -1,4 +1,4 @@
-"""Attention by tiles of shared memory and no tensor cores: any type of floats, on GPUs and CPUs.
+"""Attention by tiles of shared memory and no tensor cores: any type of floats.
 
 Algorithm: FlashAttention-2 (Dao 2023, arXiv:2307.08691). A block has some rows of queries and goes through
 the keys tile by tile; of each row it keeps the greatest score, the sum of exponentials and the weighted sum
