@@ -24,6 +24,7 @@ from weft.compiler.passes.block_order import goes_down
 from weft.compiler.passes.counted import counted
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.first_threads import differs
+from weft.compiler.passes.forwarded import forwarded
 from weft.compiler.passes.guard_bounds import take_guards
 from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.inline_barriers import inline_barriers
@@ -140,8 +141,9 @@ PASSES: list[Callable[[Module], str | None]] = [
     block_order,
     registers,
     inline_strides,
-    counted,
     written_out,
+    forwarded,
+    counted,
     barrier_split,
     thread_loops,
     heap_arrays,

@@ -11,6 +11,7 @@ from weft.compiler.passes.backward import backward as turn_round
 from weft.compiler.passes.block_functions import block_functions
 from weft.compiler.passes.counted import counted
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
+from weft.compiler.passes.forwarded import forwarded
 from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.inline_strides import inline_strides
 from weft.compiler.passes.lockstep import lockstep
@@ -47,8 +48,9 @@ def run_passes(
         (True, branch_at_assertions),
         (loops and not debug, registers),
         (loops and not debug, inline_strides),
-        (loops and not debug, counted),
         (loops and not debug, written_out),
+        (loops and not debug, forwarded),
+        (loops and not debug, counted),
         (loops, partial(_thread_loops, even=even)),
         (loops and not debug, short_compares),
         (loops and even, pairs),
