@@ -106,6 +106,15 @@ def test_rows_of_a_cpu_go_sixteen_at_a_time(shape: tuple[int, int], dtype: str) 
             assert sort(own, descending=descending, out=own).tobytes() == right.tobytes()
 
 
+@pytest.mark.parametrize("columns", [5, 60, 300])
+def test_rows_in_place_are_each_a_thread_s_own(columns: int) -> None:
+    x: Array = np.random.default_rng(columns).normal(size=(140, columns)).astype(np.float32)
+    with DeviceContext(api="cpu", checked=True) as ctx:
+        tensor = placed(ctx, x)
+        sort(tensor, out=tensor)
+        np.testing.assert_array_equal(found(tensor), np.sort(x))
+
+
 @pytest.mark.parametrize("largest", [False, True])
 def test_the_greatest_and_the_least(device: DeviceContext, largest: bool) -> None:
     x = np.random.default_rng(7).integers(0, 50, (30, 40)).astype(np.float32)

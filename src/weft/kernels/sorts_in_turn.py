@@ -60,7 +60,7 @@ def _insert(
     descending: Comptime[bool],
 ) -> None:
     keys = stack_allocation(src.element_type, most)
-    words = stack_allocation(type_of(digit_bits(src[0], descending)), most)
+    words = stack_allocation(type_of(digit_bits(src.element_type(0), descending)), most)
     places = stack_allocation(UInt32, most)
     for i in range(n):
         key = src[row * n + i]
@@ -250,7 +250,7 @@ def keep_least(
 ):
     """The ``k`` first of a part of a row, in order: their keys, and places, which ``sources`` may have."""
     row, part = block_idx.x // parts, block_idx.x % parts
-    words = stack_allocation(type_of(digit_bits(src[0], largest)), KEPT)
+    words = stack_allocation(type_of(digit_bits(src.element_type(0), largest)), KEPT)
     froms = stack_allocation(Int, KEPT)
     begin, end = row * n + n * part // parts, row * n + n * (part + 1) // parts
     count, last = Int(0), digit_bits(src[begin], largest)
