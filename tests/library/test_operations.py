@@ -103,6 +103,7 @@ def stored(x: Pointer[Int32]) -> None:
 def copied(x: Pointer[Int32]) -> None:
     here = shared(Int32)
     async_copy(x + 4 * thread_idx.x, here + 4 * thread_idx.x)
+    async_copy_wait_all()
     keep(x, here[thread_idx.x])
 
 

@@ -35,10 +35,11 @@ from weft import (
 )
 from weft.atomic import Atomic
 from weft.compile import compile_info
-from weft.gpu import global_idx, lane_id
+from weft.gpu import barrier, global_idx, lane_id, thread_idx
 from weft.gpu.host import DeviceContext
+from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_group
 from weft.layout import Layout
-from weft.memory import stack_allocation
+from weft.memory import AddressSpace, stack_allocation
 from weft.random import Random
 
 
@@ -298,6 +299,40 @@ def test_what_is_written_instead_of_a_countdown() -> None:
         ctx.enqueue_function(rounds, x, n, grid_dim=1, block_dim=1)
         with x.map_to_host() as host:
             assert host.numpy().tolist() == [len(range(n - 1, -1, -1))] * 2
+
+
+# -- copies that are not waited for ------------------------------------------------------------------------
+
+
+@func
+def begun(x: Pointer[Float32], tile: Pointer[Float32]):
+    async_copy(x + thread_idx.x, tile + thread_idx.x, size=4)
+
+
+@func
+def awaited(tile: Pointer[Float32]) -> Float32:
+    async_copy_wait_group(0)
+    barrier()
+    return tile[31 - thread_idx.x]
+
+
+@kernel
+def copied(x: Pointer[Float32], *, waits: Comptime[bool]):
+    tile = stack_allocation(Float32, 64, address_space=AddressSpace.SHARED)
+    begun(x, tile)
+    async_copy(x + 32 + thread_idx.x, tile + 32 + thread_idx.x, size=4)
+    async_copy_commit_group()
+    if waits:
+        x[thread_idx.x] = awaited(tile)
+    else:
+        barrier()
+        x[thread_idx.x] = tile[31 - thread_idx.x]
+
+
+def test_copies_that_are_not_waited_for() -> None:
+    for target in ("native", "sm_90"):
+        assert codes_of(copied, target, waits=False) == ["unawaited-copy"]
+        assert codes_of(copied, target, waits=True) == []
 
 
 # -- quotients of integers by way of floats ---------------------------------------------------------------

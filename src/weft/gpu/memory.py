@@ -36,10 +36,11 @@ from typing import Any, cast
 from weft.diagnostics import refuse
 from weft.diagnostics.modules import present
 from weft.dtype import DType
+from weft.lang.doubts import COPIES_AWAITED, note_copy
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.lanes import iota
-from weft.lang.machine import uses_thread
+from weft.lang.machine import note_use, uses_thread
 from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt32
@@ -88,6 +89,7 @@ def async_copy(
     """
     kind = _checked(src, dst, size)
     uses_thread()
+    note_copy(dst.value)
     count = size // kind.itemsize
     there = None if src_size is None else src_size if isinstance(src_size, Number) else Int(src_size)
     if current_target().supports(Feature.ASYNC_COPY):
@@ -133,6 +135,8 @@ def async_copy_wait_all() -> None:
 
 def _waited(instruction: str) -> None:
     uses_thread()
+    if "wait" in instruction:
+        note_use(COPIES_AWAITED)
     if current_target().supports(Feature.ASYNC_COPY):
         inline_asm(instruction, None, constraints="", effects="write")
 

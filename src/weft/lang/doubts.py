@@ -70,6 +70,19 @@ def doubt(
     current().elaborator.doubt(resolved(diagnostic, place))
 
 
+COPIES_AWAITED = "copies_awaited"
+"""Noted as a use of kernels that wait for copies which go on beside them."""
+
+
+def note_copy(value: Value) -> None:
+    """Have a kernel warned that begins a copy and waits for none (``compiler/lint/copies.py``)."""
+    if (place := caller_location()) is not None:
+        hint = "wait before the barrier behind which it is read: async_copy_wait_all()"
+        message = "nothing waits for this copy, so what it brings may not be there when it is read"
+        found = Diagnostic("unawaited-copy", message, (Label(place),), hints=(hint,))
+        current().elaborator.doubt(found, value)
+
+
 def doubt_comparison(op: str, dtype: DType, left: object, right: object) -> None:
     """Warn of a comparison with a constant that has only one outcome."""
     if left != left or right != right:

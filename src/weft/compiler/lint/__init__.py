@@ -11,6 +11,7 @@ from weft.compiler.ir.core import Function
 from weft.compiler.lint.accesses import Walk
 from weft.compiler.lint.barriers import check_barriers
 from weft.compiler.lint.conflicts import conflicts
+from weft.compiler.lint.copies import unawaited
 from weft.compiler.lint.countdowns import countdowns
 from weft.compiler.lint.divided import divided
 from weft.compiler.lint.races import races
@@ -44,6 +45,7 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
         if draft.uses_thread or function.element:
             functions = {other.function.name: other.function for other in drafts}
             found += _of_threads(draft, functions, target)
+            found += unawaited(draft)
             if target.threads != "loops":
                 check_barriers(function, functions)
         if any(doubt.diagnostic.code == "float-widening" for doubt in draft.doubts):
