@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, overload
 
-from weft.diagnostics import OBJECT, VALUE, a_, refuse
+from weft.diagnostics import INDEX, OBJECT, STORED, VALUE, a_, refuse
 from weft.diagnostics.unfit import tell_of_methods
 from weft.lang.operators import Operators
 
@@ -70,9 +70,17 @@ class Lanes(Operators):
         number = cast("Number", self)
         return sliced(number, lane) if isinstance(lane, slice) else extract(number, lane)
 
-    if TYPE_CHECKING:  # of a variable in a kernel or @func, which then holds other lanes
-
-        def __setitem__(self, lane: NumberLike | slice, value: NumberLike) -> None: ...
+    def __setitem__(self, lane: NumberLike | slice, value: NumberLike) -> None:
+        """Of a variable in a kernel or ``@func``, which then holds other lanes; elsewhere it is refused."""
+        kind = a_(type(self).__name__)
+        if self.lanes == 1:
+            refuse("item-assignment", f"{kind} is one number", hint=f"write {OBJECT} = {STORED}", part=INDEX)
+        refuse(
+            "item-assignment",
+            f"the lanes of {kind} are assigned in kernels and @funcs alone",
+            notes=(f"{kind} is a value like a number: changing a lane makes a new one",),
+            hint=f"write {OBJECT} = {OBJECT}.insert({INDEX}, {STORED})",
+        )
 
     def __weft_with__(self, part: Any, value: Any) -> Any:
         from weft.lang.lanes import with_lanes

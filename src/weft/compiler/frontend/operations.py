@@ -177,7 +177,7 @@ def _called(kind: str, node: ast.AST | None) -> Found:
 
 
 def _item_assigned(kind: str) -> Found:
-    if kind.startswith("SIMD[") or above().exporter(kind):
+    if above().exporter(kind):
         return inserted(kind)
     hint = "write to a pointer or a tensor, or make a new value"
     if kind in ("function", "method"):
