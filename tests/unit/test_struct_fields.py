@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from weft import CompileError, Float32, Float64, Int, func, struct
-from weft.compiler.frontend.lostwrites import lost_writes
+from weft.compiler.frontend.lostwrites import lost_writes, unread_writes
 
 
 def lost(body: str, kernel: bool = False) -> list[str]:
@@ -19,6 +19,14 @@ def lost(body: str, kernel: bool = False) -> list[str]:
     tree = ast.parse(f"def f(p, q, n):\n{lines}").body[0]
     assert isinstance(tree, ast.FunctionDef)
     return sorted(ast.unparse(target) for target in lost_writes(tree, kernel))
+
+
+def unread(body: str) -> list[str]:
+    """The same of its variables."""
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    tree = ast.parse(f"def f(p, q, n):\n{lines}").body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return sorted(ast.unparse(target) for target in unread_writes(tree))
 
 
 REFUSED = {
@@ -50,6 +58,25 @@ TAKEN = [
     "p = g(q)\np.x = 1",  # no copy of the caller's any more
     "m = p\nm.x = 1\nreturn m.x",
 ]
+
+
+UNREAD = {
+    "v = p[n]\nv.x += 1": ["v.x"],
+    "v = p[n]\nv.x += 1\np[n] = v": [],
+    "v = p[n]\nv.x += 1\nq[0] = v.y": [],
+    "for v in p:\n    v.x += 1": ["v.x"],
+    "for v in p:\n    v.a[n] = v.a[0]\n    q[n] = 1": ["v.a[n]"],
+    "v = p[n]\nfor i in range(n):\n    v.x += i\nreturn v": [],
+    "v = p[n]\nif n:\n    v.x = 1\nelse:\n    return v.x": ["v.x"],
+    "v = p[n]\nf = lambda: v.x\nv.x = 1\nreturn f()": [],
+    "p = p[n]\np.x = 1": ["p.x"],
+    "p.x = 1": [],
+}
+
+
+@pytest.mark.parametrize(("body", "targets"), UNREAD.items())
+def test_unread(body: str, targets: list[str]) -> None:
+    assert unread(body) == targets
 
 
 @pytest.mark.parametrize(("body", "targets"), REFUSED.items())

@@ -237,6 +237,16 @@ def lost_field(parameter: str, function: str) -> NoReturn:
     )
 
 
+def lost_copy(name: str, memory: str) -> NoReturn:
+    """Say no to an assignment to a part of what was read from memory, which nothing reads."""
+    refuse(
+        "lost-field",
+        f"`{name}` is a copy of what `{memory}` has in memory, and nothing reads it after this assignment",
+        notes=("what is read from memory is a value, as a number is: memory does not change with it",),
+        hint=f"assign it where it lies, as in `{memory}[i].x = ...`, or store `{name}` there behind this",
+    )
+
+
 def as_read(value: Any, name: str) -> Any:
     """A value as a run-time variable or a parameter gives it, of which a helper would set a copy's fields."""
     kind = cast("type[Any]", type(value))

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from weft.compiler.frontend.desugar import desugar
 from weft.compiler.frontend.liveness import Liveness, stored_names
-from weft.compiler.frontend.lostwrites import lost_writes
+from weft.compiler.frontend.lostwrites import assigned_whole, lost_writes, unread_writes
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.nonlocals import declared
 from weft.compiler.frontend.sources import (
@@ -424,13 +424,15 @@ class Aliases:
                 node, hidden = called(node), classes - own
             if isinstance(node, ast.Name) and node.id in hidden:
                 node.plain = True  # pyright: ignore[reportAttributeAccessIssue]
+        self.given = frozenset(given) - assigned_whole(tree)
+        """Its parameters that it does not assign as a whole."""
         self.own = own - declared(tree)
         """Its parameters and variables."""
         self.lent = own - self.own
         """The variables of functions around it that it assigns."""
         around = {n.id for n in nodes if isinstance(n, ast.Name)} - own
         lost: dict[ast.AST, frozenset[str]] = {
-            target: frozenset({root_of(target)}) for target in lost_writes(tree, kernel)
+            target: frozenset({root_of(target)}) for target in lost_writes(tree, kernel) | unread_writes(tree)
         }
         found = _Aliases(_Later(tree, own).later, lost, still - own, settle)
         handed = around if kernel else around.union(given)

@@ -21,7 +21,7 @@ from weft.compiler.frontend.tree import COMPREHENSIONS, assigned_each, root_of, 
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import a_, is_internal, refuse
 from weft.lang.inline_array import InlineArray
-from weft.lang.structs import is_struct, lost_field, struct_fields
+from weft.lang.structs import is_struct, lost_copy, lost_field, struct_fields
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
@@ -85,8 +85,10 @@ class Changes:
                 draft.changed[other[1:-1]] = kind
             elif other == name or holds(frame.f_locals.get(other), kind, self.held):
                 refuse_shared(name, other, kind)
-        if name in at.lost:
+        if name in at.lost and name in aliases.given:
             lost_field(name, "" if f.kernel or f.element else fn.name)
+        elif name in at.lost and (memory := sharing.memory_of(at, name)):
+            lost_copy(name, memory)
 
 
 def _check_loops(tree: ast.AST, at: At, name: str, sharing: Sharing) -> None:

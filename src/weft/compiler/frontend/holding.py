@@ -12,7 +12,7 @@ from weft.lang.inline_array import InlineArray
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import Pointer
 from weft.lang.products import parts_of
-from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, spec_of
+from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
 
 
@@ -63,6 +63,14 @@ def has_no_parts(value: Any) -> bool:
     if isinstance(value, Number):
         return value.lanes == 1
     return isinstance(spec, PointerSpec) or isinstance(value, (bool, int, float, str, Pointer))
+
+
+def is_memory(value: Any) -> bool:
+    """Whether a value is an address, a tensor or the like, and no struct that holds one."""
+    spec = value.spec if type(value) is Var else spec_of(value) if is_composite(value) else None
+    return (
+        spec is not None and not isinstance(spec, PartsSpec) and any(leaf.pointer for leaf in spec.leaves())
+    )
 
 
 def has_no_parts_of(cls: type[Any]) -> bool:

@@ -20,11 +20,22 @@ _NONE: _Paths = frozenset()
 
 
 def lost_writes(function: ast.FunctionDef, kernel: bool) -> set[ast.AST]:
-    """The targets ``p.x``, ``p.a[i]`` of assignments that change nothing but a copy."""
-    nodes = walk(function)
-    own = stored_in(function) & stored_names(function.body)  # what it assigns as a whole
-    names = set(arguments_of(function)) - own
-    inner = [n for n in nodes if isinstance(n, (ast.Lambda, ast.FunctionDef)) and n is not function]
+    """The targets ``p.x``, ``p.a[i]`` of assignments that change nothing but a copy of a parameter's."""
+    return _lost(function, set(arguments_of(function)) - assigned_whole(function), kernel)
+
+
+def unread_writes(function: ast.FunctionDef) -> set[ast.AST]:
+    """The same of variables that nothing reads again, as copies of memory may be."""
+    return _lost(function, assigned_whole(function), True)
+
+
+def assigned_whole(function: ast.FunctionDef) -> set[str]:
+    """The names that a function itself assigns, not only a part of what they stand for."""
+    return stored_in(function) & stored_names(function.body)
+
+
+def _lost(function: ast.FunctionDef, names: Iterable[str], kernel: bool) -> set[ast.AST]:
+    inner = [n for n in walk(function) if isinstance(n, (ast.Lambda, ast.FunctionDef)) and n is not function]
     found = _LostWrites(names, kernel, frozenset(p for f in inner for p in _reads(f)))
     found.block(function.body, _NONE, _NONE, _NONE)
     return {target for target, lost in found.lost.items() if lost}

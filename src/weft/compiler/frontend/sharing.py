@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from weft.compiler.frontend.aliases import SEEN, Aliases, At, Pair, Settling, TooMany
 from weft.compiler.frontend.helpers import written_definition
-from weft.compiler.frontend.holding import has_no_parts, has_no_parts_of, holds, may_hold, seen
+from weft.compiler.frontend.holding import has_no_parts, has_no_parts_of, holds, is_memory, may_hold, seen
 from weft.compiler.frontend.implied import (
     by_identity,
     class_of_operand,
@@ -325,6 +325,17 @@ class Sharing:
             p.one == name and p.other == root and self._is_shared(p, "") for p in at.pairs
         )
         return near and (cls is self.kind or may_hold(cls, self.kind))
+
+    def memory_of(self, at: At, name: str) -> str:
+        """The name of the memory from which a variable has its object; empty where that is not known."""
+        found = [p for p in at.pairs if p.one == name and p.other in self._locals]
+        read = [
+            p.other
+            for p in found
+            if is_memory(self._locals[p.other])
+            and all(isinstance(s.call, ast.Call) and id(self._callee(s.call)) in _ANEW for s in p.calls)
+        ]
+        return read[0] if len(set(read)) == 1 else ""
 
     @property
     def _locals(self) -> dict[str, Any]:
