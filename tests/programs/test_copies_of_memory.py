@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from weft import Float32, InlineArray, Int, Int32, Pointer, kernel, struct
+from weft import Float32, InlineArray, Int, Int32, Pointer, UInt32, kernel, struct
+from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 
@@ -86,3 +87,44 @@ def test_copies_are_stored_again_or_read(device: DeviceContext) -> None:
             device.enqueue_function(fn, memory, 3, grid_dim=1, block_dim=1)
         with memory.map_to_host() as host:
             assert np.array_equal(host.numpy(), expected), (fn, host.numpy(), expected)
+
+
+@struct
+class Random:
+    state: UInt32
+
+    def next(self):
+        self.state = self.state * 1664525 + 1013904223
+        return self, self.state
+
+
+@kernel
+def drawn(states: Pointer[Random], out: Pointer[UInt32], n: Int):
+    i = global_idx.x
+    if i < n:
+        states[i], out[i] = states[i].next()
+        state, more = states[i].next()
+        out[i] ^= more
+        for _ in range(i):
+            state, more = state.next()
+            out[i] += more
+        states[i] = state
+
+
+def test_random_numbers_whose_states_lie_in_memory(device: DeviceContext) -> None:
+    states, out = device.enqueue_create_buffer(Random, 3), device.enqueue_create_buffer(UInt32, 3)
+    with states.map_to_host() as host:
+        host[:] = [(seed,) for seed in range(3)]
+    device.enqueue_function(drawn, states, out, 3, grid_dim=1, block_dim=4)
+    wanted: list[int] = []
+    left: list[int] = []
+    for seed in range(3):
+        numbers = [seed]
+        for _ in range(2 + seed):
+            numbers.append((numbers[-1] * 1664525 + 1013904223) % 2**32)
+        wanted.append(((numbers[1] ^ numbers[2]) + sum(numbers[3:])) % 2**32)
+        left.append(numbers[-1])
+    with out.map_to_host() as host:
+        assert list(host) == wanted
+    with states.map_to_host() as host:
+        assert host.numpy()["state"].tolist() == left

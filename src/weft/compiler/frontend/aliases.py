@@ -74,7 +74,9 @@ class At(NamedTuple):
     pairs: Pairs
     read: frozenset[str]
     lost: frozenset[str]
-    """Parameters of which it assigns parts that nobody sees."""
+    """Parameters and variables of which it assigns parts that nobody sees."""
+    kept: frozenset[str] = frozenset()
+    """What of the names that it assigns is read after it."""
 
 
 class _Later(Liveness):
@@ -82,6 +84,8 @@ class _Later(Liveness):
 
     def __init__(self, function: ast.FunctionDef, own: frozenset[str]) -> None:
         self.later: dict[ast.stmt, frozenset[str]] = {}
+        self.kept: dict[ast.stmt, frozenset[str]] = {}
+        """What of the names that a statement itself assigns is read."""
         super().__init__(function, walk(function), own)
 
     def _statement(
@@ -95,6 +99,7 @@ class _Later(Liveness):
         else:
             stored = stored_names([node]) if not _sets_parts(node) else set[str]()
             after = live - stored
+            self.kept[node] = self.kept.get(node, frozenset()) | (live & stored)
         self.later[node] = self.later.get(node, frozenset[str]()) | after
         return before
 
@@ -127,7 +132,7 @@ class _Aliases:
 
     def __init__(
         self,
-        later: dict[ast.stmt, frozenset[str]],
+        later: _Later,
         lost: dict[ast.AST, frozenset[str]],
         still: frozenset[str],
         settle: Settling | None,
@@ -156,7 +161,8 @@ class _Aliases:
         before = self.at.get(place)
         known = pairs if before is None else pairs | before.pairs
         lost = frozenset[str]().union(*[self.lost.get(n, ()) for n in walk(node)]) if part is None else ()
-        self.at[place] = At(part or node, known, self.later.get(node, frozenset()), frozenset(lost))
+        read, kept = (of.get(node, frozenset()) for of in (self.later.later, self.later.kept))
+        self.at[place] = At(part or node, known, read, frozenset(lost), kept)
 
     def _statement(self, node: ast.stmt, pairs: Pairs) -> Pairs | None:
         if isinstance(node, ast.If):
@@ -434,7 +440,7 @@ class Aliases:
         lost: dict[ast.AST, frozenset[str]] = {
             target: frozenset({root_of(target)}) for target in lost_writes(tree, kernel) | unread_writes(tree)
         }
-        found = _Aliases(_Later(tree, own).later, lost, still - own, settle)
+        found = _Aliases(_Later(tree, own), lost, still - own, settle)
         handed = around if kernel else around.union(given)
         first = {Pair(p, caller_of(p), (), "", (False, False)) for p in handed - plain}
         found.block(tree.body, frozenset(first))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from weft.compiler.frontend.aliases import Aliases, At, caller_of, returns_to
 from weft.compiler.frontend.helpers import written_definition
-from weft.compiler.frontend.holding import holds
+from weft.compiler.frontend.holding import holds, is_memory
 from weft.compiler.frontend.implied import asked, operands
 from weft.compiler.frontend.sharing import Sharing, aliases_at
 from weft.compiler.frontend.sources import MADE, Source, are_beside, sources
@@ -168,7 +168,7 @@ def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], f
         call = _at_hand(aliases.tree, at_hand, exactly=True)
         if call is None:
             return
-        at = At(aliases.tree, at.pairs, aliases.own, at.lost)
+        at = At(aliases.tree, at.pairs, aliases.own, at.lost, aliases.own)
     draft.changed.update(_passed_on(_Caller(at, call, at_hand, fn, aliases), callee, changed))
 
 
@@ -184,6 +184,12 @@ class _Caller(NamedTuple):
     def holds(self, name: str, kind: type[Any]) -> bool:
         """Whether a variable of the caller's holds an object of a class."""
         return holds(self.frame.f_locals.get(name), kind)
+
+    def memory_of(self, given: ast.expr | None, name: str, kind: type[Any]) -> str:
+        """The name of the memory of which a copy is given: by that name, or in a variable of this."""
+        part = isinstance(given, (ast.Attribute, ast.Subscript))
+        memory = name if part else Sharing(self.fn, self.frame, kind).memory_of(self.at, name)
+        return memory if is_memory(self.frame.f_locals.get(memory)) else ""
 
     def others(self, name: str, kind: type[Any]) -> Iterable[str]:
         """The other names of such an object of a variable's."""
@@ -213,6 +219,9 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
                 sharing = Sharing(by.fn, by.frame, kind)
                 if sharing.shares_by_all(calls) and sharing.is_of(name, calls):
                     _refuse_call(callee, parameter, name, given, name)
+            if not calls and _is_dropped(by, callee, parameter):
+                if memory := by.memory_of(given, name, kind):
+                    _refuse_call(callee, parameter, memory, given, "")
             if calls or not by.holds(name, kind):
                 continue
             _check_loops(by.names.tree, by.at, name, Sharing(by.fn, by.frame, kind))
@@ -221,6 +230,33 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
             if again:
                 _refuse_call(callee, parameter, name, given, again)
     return out
+
+
+def _is_dropped(by: _Caller, callee: Definition, parameter: str) -> bool:
+    """Whether nobody reads what a function has changed of its parameter and gives back."""
+    place = _given_back(callee, parameter)
+    node, call = by.at.node, by.call
+    if place is None or (isinstance(node, ast.Expr) and node.value is call):
+        return place is not None
+    for above in ast.walk(node):
+        if isinstance(above, ast.Subscript) and above.value is call and place >= 0:
+            return isinstance(above.slice, ast.Constant) and above.slice.value != place
+    kept: list[ast.expr] = []
+    for target in node.targets if isinstance(node, ast.Assign) and node.value is call else ():
+        items = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+        kept += [target] if place < 0 else items[place : place + 1]
+    return bool(kept) and all(isinstance(t, ast.Name) and t.id not in by.at.kept for t in kept)
+
+
+def _given_back(callee: Definition, parameter: str) -> int | None:
+    """At which place of a tuple a function returns a parameter; -1 if alone, None if it does not."""
+    found: set[int | None] = set()
+    for node in ast.walk(callee.body()):
+        if isinstance(node, ast.Return):
+            parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            at = [n for n, part in enumerate(parts) if isinstance(part, ast.Name) and part.id == parameter]
+            found.add(None if len(at) != 1 else -1 if parts[0] is node.value else at[0])
+    return found.pop() if len(found) == 1 else None
 
 
 def _is_put_back(node: ast.AST, given: ast.expr | None) -> bool:
@@ -295,14 +331,16 @@ def _items_of(node: ast.AST, call: ast.AST, given: Iterable[Source]) -> Iterable
 def _refuse_call(callee: Definition, parameter: str, name: str, part: ast.expr | None, again: str) -> None:
     place = ast.unparse(part) if part is not None and root_of(part) == name else name
     hint = f"return `{parameter}` and write `{place} = ...` at the call, or give it copy.copy({place})"
-    given = [node.value for node in ast.walk(callee.body()) if isinstance(node, ast.Return)]
-    first = [value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value for value in given]
-    if first and all(isinstance(value, ast.Name) and value.id == parameter for value in first):
-        more = ", result" * isinstance(given[0], ast.Tuple)
-        hint = f"it gives that copy back: write `{place}{more} = ...` at the call"
+    if (back := _given_back(callee, parameter)) in (-1, 0):
+        hint = f"it gives that copy back: write `{place}{', result' * (back == 0)} = ...` at the call"
+    copied, used = f"a copy of `{name}`", f"`{again}` is used after this call"
+    if not again:
+        copied, used = f"a copy of what `{name}` has in memory", "nothing reads that after this call"
+        if place == name:
+            hint = f"store what it gives back: `{name}[i]{', result' * (back == 0)} = ...`"
     refuse(
         "lost-field",
-        f"{callee.name} changes `{parameter}`, a copy of `{name}`, and `{again}` is used after this call",
+        f"{callee.name} changes `{parameter}`, {copied}, and {used}",
         notes=("what holds parts is passed by value: in Python the caller's object would change too",),
         hint=hint,
     )
