@@ -10,11 +10,14 @@ from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.places import merged
 from weft.kernels.row_memory import begin, load, store
-from weft.lang import Comptime, Int, Int32, Int64, Pointer, kernel, unroll
+from weft.lang import Comptime, Int, Int32, Int64, Pointer, func, kernel, unroll
 from weft.lang.generic import written
+from weft.math import min as least
 
 A = TypeVar("A")
 THREADS, EACH = 256, 2
+LANES, TASK = 16, 1 << 13
+"""Pairs of a CPU's vectors, and elements that a task of it has."""
 
 
 @planned
@@ -72,24 +75,25 @@ def _rotate(
 ) -> None:
     extents, (here, there) = merged(x.shape[:-1], x.strides[:-1], out.strides[:-1])
     steps, features = (x.strides[-1], out.strides[-1]), x.shape[-1]
+    after = prod(x.shape[axis + 1 : -1])
+    lines = (x.memory, here, steps[0], out.memory, there, steps[1])
+    if op.threads_are_loops:
+        rows, width = prod(extents), 1 if steps != (1, 1) else min(LANES, 1 << half.bit_length() - 1)
+        each = max(1, TASK // features)
+        arguments = *lines, *angles, rows, each, extents, features, half, x.shape[axis], after
+        known: dict[str, Any] = {"kind": written(accumulator(x.dtype)), "width": width}
+        op.launch(rotated_rows, -(-rows // each), 1, *arguments, **known, interleaved=interleaved)
+        return
     width = 1
     if steps == (1, 1) and not interleaved:
         width = min(
             o.lanes(half, features, *far) for o, far in ((x, here), (out, there), *((a, ()) for a in angles))
         )
-    lines = (x.memory, here, steps[0], out.memory, there, steps[1])
     units = prod(extents) * -(-(features - half) // width)
-    threads, each = (1, 1) if op.threads_are_loops else (THREADS, EACH)
-    known: dict[str, Any] = {
-        "kind": written(accumulator(x.dtype)),
-        "width": width,
-        "threads": threads,
-        "each": each,
-    }
+    known = {"kind": written(accumulator(x.dtype)), "width": width, "threads": THREADS, "each": EACH}
     known |= {"number": Int32 if units < 1 << 31 else Int64, "interleaved": interleaved}
-    after = prod(x.shape[axis + 1 : -1])
     arguments = *lines, *angles, units, extents, features, half, x.shape[axis], after
-    op.launch(rotated, -(-units // (threads * each)), threads, *arguments, **known)
+    op.launch(rotated, -(-units // (THREADS * EACH)), THREADS, *arguments, **known)
 
 
 @kernel
@@ -134,3 +138,63 @@ def rotated(
                 store(target, other, out_step, b * c + a * s)
             else:
                 store(target, at + half, out_step, load(source, at + half, x_step, width, kind))
+
+
+@kernel
+def rotated_rows(
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
+    cos: Pointer[Any],
+    sin: Pointer[Any],
+    rows: Int,
+    each: Int,
+    extents: Any,
+    features: Int,
+    half: Int,
+    positions: Int,
+    after: Int,
+    *,
+    kind: Comptime[Any],
+    width: Comptime[int],
+    interleaved: Comptime[bool],
+):
+    """``each`` so many rows of a CPU's thread."""
+    whole = half // width * width
+    for row in range(block_idx.x * each, least((block_idx.x + 1) * each, rows)):
+        lines = begin(x, x_steps, row, extents), begin(out, out_steps, row, extents), x_step, out_step
+        place = row // after % positions * half
+        turns = cos + place, sin + place
+        for at in range(0, whole, width):
+            _turn(lines, turns, at, half, kind=kind, width=width, interleaved=interleaved)
+        for at in range(whole, half):
+            _turn(lines, turns, at, half, kind=kind, width=1, interleaved=interleaved)
+        for at in range(2 * half, features):
+            lines[1][at * out_step] = lines[0][at * x_step]
+
+
+@func
+def _turn(
+    lines: Any,
+    turns: Any,
+    at: Any,
+    half: Any,
+    *,
+    kind: Comptime[Any],
+    width: Comptime[int],
+    interleaved: Comptime[bool],
+) -> None:
+    """Turn pairs, which are ``half`` apart, or neighbours."""
+    source, target, step, to = lines
+    c, s = [load(line, at, 1, width, kind) for line in turns]
+    if interleaved and width > 1:
+        a, b = load(source, 2 * at, 1, 2 * width, kind).deinterleave()
+        store(target, 2 * at, 1, (a * c - b * s).interleave(b * c + a * s))
+    else:
+        one, other = (2 * at, 2 * at + 1) if interleaved else (at, half + at)
+        a, b = load(source, one, step, width, kind), load(source, other, step, width, kind)
+        store(target, one, to, a * c - b * s)
+        store(target, other, to, b * c + a * s)
