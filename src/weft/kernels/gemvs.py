@@ -63,7 +63,7 @@ def by_rows(
         first, end = block_idx.y * each, least(block_idx.y * each + each, n)
         source, stride = a + block_idx.z * batch[0] + row * row_step, span * lanes
         vector, target = x + block_idx.z * batch[1], y + block_idx.z * batch[2]
-        if threads_are_loops() and lanes > 1:
+        if threads_are_loops() and span == 1 and lanes > 1:
             own = _dot(source + first, vector + first, end - first, kind=kind, lanes=lanes)
             if scales is not None:
                 own *= scales.start[row].cast(kind)

@@ -221,7 +221,7 @@ def along(
     start, stop, pace = stretch(chunk, chunks, whole, piece)
     for first in range(start, stop, pace):
         own = _met(operation, own, row, first + place, step, end, whole=True, **shape)
-    if threads_are_loops():
+    if threads_are_loops() and threads == 1:
         if chunk == chunks - 1:
             for at in range(whole, end, width):
                 own = _met(operation, own, row, at, step, end, kind=kind, width=width, each=1, whole=True)

@@ -43,7 +43,7 @@ def reduced(
     row, chunk = unit // chunks if partial else unit, unit % chunks if partial else Int(0)
     mine, shape = least(row, rows - 1), {"kind": kind, "width": width, "each": each}
     line = line_of(x, x_steps, x_step, more, mine, extents)
-    if threads_are_loops() and hasattr(operation, "extreme"):
+    if threads_are_loops() and lanes == 1 and hasattr(operation, "extreme"):
         all = _placed(operation, line, n, chunk, chunks, kind=kind, width=width)
     else:
         all = along(operation, line, thread_idx.x % lanes, n, chunk, chunks, threads=lanes, **shape)
