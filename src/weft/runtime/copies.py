@@ -170,12 +170,15 @@ def _end(context: BaseContext, end: object, name: str) -> _End:
                 f"enqueue_copy needs dst= and src=; {name} is missing",
                 "write ctx.enqueue_copy(dst=..., src=...)",
             )
+        hint = "copy into a buffer or an array, and take the values from there"
+        if isinstance(getattr(end, "storage", None), Buffer):
+            hint = f"copy the tensor's buffer: {name}=t.storage"
+        elif name == "src":
+            hint = "make it an array: `np.array(values, dtype=np.float32)`"
         raise LaunchError.here(
             "copy-type",
             f"{name} is {a_(type(end).__name__)}; a copy goes between buffers and NumPy arrays",
-            "make it an array: `np.array(values, dtype=np.float32)`"
-            if name == "src"
-            else "copy into a buffer or an array, and take the values from there",
+            hint,
             at=(name, _POSITION[name]),
         )
     import numpy as np

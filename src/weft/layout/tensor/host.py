@@ -53,7 +53,7 @@ def host_memory(storage: Any, what: str) -> Any:
     refuse(
         "device-element",
         f"{what} needs the elements on the host, but the tensor is in memory of the device",
-        "write `with buffer.map_to_host() as host:` and view host.tensor(layout)",
+        "map its buffer, `with t.storage.map_to_host() as host:`, and view host.tensor(t.layout)",
     )
 
 
