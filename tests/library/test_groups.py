@@ -460,9 +460,41 @@ def parts_in_a_cluster(x: Pointer[Int32], n: Int):
     x[n + global_idx.x] = 1
 
 
+@kernel
+def parts_behind_a_barrier(x: Pointer[Int32], n: Int):
+    if x[block_idx.x] > 0:
+        barrier()
+        x[n + global_idx.x] = 0
+        grid_sync()
+    x[n + global_idx.x] = 1
+
+
+@kernel
+def leaves_what_meets(x: Pointer[Int32], n: Int):
+    for _ in range(n):
+        barrier()
+        if x[block_idx.x] == 0:
+            break
+        grid_sync()
+    x[n + global_idx.x] = 1
+
+
+@pytest.mark.parametrize("api", ["cpu", "interpreter"])
 @pytest.mark.parametrize(
     ("kernel", "options", "message", "where"),
     [
+        (
+            parts_behind_a_barrier,
+            {"cooperative": True},
+            "threads of the grid part before a barrier of kernel 'parts_behind_a_barrier'",
+            "for thread (0, 0, 0) of block (0, 0, 0) and not for thread (0, 0, 0) of block (2, 0, 0)",
+        ),
+        (
+            leaves_what_meets,
+            {"cooperative": True},
+            "threads of the grid part before a barrier of kernel 'leaves_what_meets'",
+            "for thread (0, 0, 0) of block (2, 0, 0) and not for thread (0, 0, 0) of block (0, 0, 0)",
+        ),
         (
             parts_in_a_grid,
             {"cooperative": True},
@@ -477,10 +509,9 @@ def parts_in_a_cluster(x: Pointer[Int32], n: Int):
         ),
     ],
 )
-def test_threads_that_part(
-    cpu: DeviceContext, kernel: Any, options: dict[str, Any], message: str, where: str
-) -> None:
+def test_threads_that_part(kernel: Any, options: dict[str, Any], message: str, where: str, api: str) -> None:
     """They are told of on a CPU; a GPU would wait for ever. What follows does not run."""
+    cpu = DeviceContext(api=api)
     x = put(cpu, np.array([1, 1, 0, 1] + [0] * 8, np.int32))
     cpu.enqueue_function(kernel, x, 4, grid_dim=4, block_dim=2, **options)
     with pytest.raises(Exception, match=message) as raised:

@@ -17,10 +17,12 @@ from weft.compiler.interpreted.natives import FOREIGN, Natives
 from weft.compiler.interpreted.shown import shown
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, NAMED, group_of
+from weft.compiler.ir.jumps import leaves
 from weft.compiler.ir.types import I1, AddressSpace, FloatType, IntType, PointerType, Type
 from weft.targets import Target
 
-"""Operations at which a thread lets others run."""
+_GROUPS = ("warp", "block", "cluster", "grid")
+"""Who may meet, the more the later."""
 _READS = frozenset({"llvm.load", "llvm.atomicrmw", "llvm.cmpxchg", "llvm.inline_asm", "llvm.call_intrinsic"})
 _AHEAD = frozenset({"weft.slot", "llvm.alloca"})
 """What the function has from its beginning, wherever it was asked for."""
@@ -99,14 +101,16 @@ class _Module:
         return _looks(inner) or not self.looking.isdisjoint(calls)
 
     def barrier(self, f: Function, op: Op) -> tuple[str, str, int, int] | None:
-        """The first barrier within an operation of a function: who meets there, and its place."""
+        """Where most meet within an operation of a function: who does, and the first such place."""
+        found: list[tuple[str, str, int, int]] = []
         for inner in [inner for region in op.regions for inner in region.walk()]:
             if inner.name in BARRIERS and inner.name != NAMED:
-                return group_of(inner), f.file, inner.loc[0], inner.loc[1]
+                found.append((group_of(inner), f.file, *inner.loc[:2]))
             if inner.name == "func.call" and inner.attrs["callee"] in self.meeting:
                 callee = self.functions[str(inner.attrs["callee"])]
-                return self.barrier(callee, Op(inner.spec, (), {}, (callee.body,), (), inner.loc))
-        return None
+                below = self.barrier(callee, Op(inner.spec, (), {}, (callee.body,), (), inner.loc))
+                found += [below] if below is not None else []
+        return max(found, key=lambda each: _GROUPS.index(each[0]), default=None)
 
 
 class _Writer:
@@ -124,6 +128,8 @@ class _Writer:
         self.loc: Loc = (f.line, 0)
         self.views: dict[Value, tuple[str, str]] = {}
         """Of a slot: the variable that it is of, and how that is shown."""
+        self.around: Op | None = None
+        """The loop at hand."""
         self.first = 0
         """How many lines come before the first of the user's: they name the parameters."""
 
@@ -283,6 +289,8 @@ class _Writer:
     # -- control flow -------------------------------------------------------------------------
     def branch(self, op: Op) -> None:
         self.asks(op, op.operands)
+        if self.around is not None and any(map(leaves, op.regions)):
+            self.asks(self.around, op.operands, among=("cluster", "grid"), at=op)
         self.put(f"if {self.names[op.operands[0]]}:")
         self.block(op.regions[0])
         if op.regions[1].ops:
@@ -295,7 +303,12 @@ class _Writer:
         lower, upper, step = self.given(op)
         index = self.name(op.regions[0].args[0])
         self.put(f"for {index} in __range({lower}, {upper}, {step}):")
-        self.block(op.regions[0])
+        self.rounds(op, op.regions[0])
+
+    def rounds(self, op: Op, body: Region) -> None:
+        before, self.around = self.around, op
+        self.block(body)
+        self.around = before
 
     def repeat(self, op: Op) -> None:
         condition, body = op.regions
@@ -312,7 +325,7 @@ class _Writer:
         self.asks(op, condition.ops[-1].operands)
         self.put(f"if not {self.names[condition.ops[-1].operands[0]]}: break")
         self.depth -= 1
-        self.block(body)
+        self.rounds(op, body)
 
     def leave(self, op: Op) -> None:
         self.put(op.name.removeprefix("weft."))
@@ -362,15 +375,17 @@ class _Writer:
         share = f"({', '.join(values)},)"
         self.put(f"{self.name(op.result)} = yield __at('warp', {self.place(op)}, share={share}, call={call})")
 
-    def asks(self, op: Op, values: Sequence[Value]) -> None:
-        """Before a decision about a barrier: all threads must take it alike."""
+    def asks(
+        self, op: Op, values: Sequence[Value], *, among: Sequence[str] = _GROUPS, at: Op | None = None
+    ) -> None:
+        """Before a decision about a barrier: all threads must take it alike; ``at`` is what decides."""
         found = self.module.barrier(self.f, op)
-        if found is not None:
+        if found is not None and found[0] in among:
             group, *barrier = found
-            at = f"{group!r}, {self.place(op)}, {tuple(barrier)!r}"
+            place = f"{group!r}, {self.place(at or op)}, {tuple(barrier)!r}"
             for value in values:
                 if not isinstance(value.owner, Op) or value.owner.name != "arith.constant":
-                    self.put(f"yield __at({at}, {self.names[value]})")
+                    self.put(f"yield __at({place}, {self.names[value]})")
 
     def place(self, op: Op) -> str:
         """File, line and column."""

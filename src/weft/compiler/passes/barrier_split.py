@@ -16,6 +16,7 @@ from weft.abi.warp import WARP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS
+from weft.compiler.ir.jumps import JUMPS, leaves
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
 from weft.compiler.passes.ahead import fetch_next_block
@@ -41,7 +42,7 @@ from weft.compiler.passes.thread_context import (
     threads_of,
 )
 from weft.compiler.passes.together import Together
-from weft.compiler.passes.uniformity import JUMPS, OWN, leaves
+from weft.compiler.passes.uniformity import OWN
 from weft.compiler.passes.vectors import made_anew
 from weft.compiler.passes.warp_calls import call_by_warp, handed, is_call, needed, read_in_place
 from weft.compiler.passes.warps import Warp

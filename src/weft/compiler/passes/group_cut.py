@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.jumps import JUMPS, leaves
 from weft.compiler.ir.types import I1, I8, I64, SLOT, AddressSpace, PointerType, Type, VectorType, pointer
-from weft.compiler.passes.uniformity import JUMPS, LOOPS, OWN, Uniformity, leaves
+from weft.compiler.passes.uniformity import LOOPS, OWN, Uniformity
 from weft.record import field, record
 
 GENERIC = pointer(AddressSpace.GENERIC)

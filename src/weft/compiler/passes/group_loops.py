@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
+from weft.compiler.ir.jumps import JUMPS
 from weft.compiler.ir.types import I1, I8, I64
 from weft.compiler.passes.group_cut import (
     GENERIC,
@@ -28,7 +29,7 @@ from weft.compiler.passes.group_cut import (
 from weft.compiler.passes.launch_record import RECORD, LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, tally
 from weft.compiler.passes.thread_context import Context, Frame, Rewriter, indexed, loop_nest
-from weft.compiler.passes.uniformity import JUMPS, LOOPS
+from weft.compiler.passes.uniformity import LOOPS
 
 Looped = Callable[[Function, str], list[Function]]
 """The loops of a piece of such a group, and what they call."""
@@ -346,5 +347,6 @@ class Group:
         origin = self.record.fields("origin")
         numbers = [b.get(slot, I64) for slot in (first, decision, otherwise)]
         operands = (self.state, *origin, b.get(other, I64), zero, zero, *numbers)
-        parting = self.decisions.parting(op, self.meeting)
+        inside = (met for region in op.regions for met in region.walk() if meets(met, self.group))
+        parting = self.decisions.before(op, next(inside, self.meeting or op))
         b.emit("weft.host_parted", operands, (), {"place": parting.text(), "flag": v.type is I1})

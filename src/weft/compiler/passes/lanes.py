@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.core import Op, Region, Value
+from weft.compiler.ir.jumps import JUMPS
 from weft.compiler.ir.types import I1, I32, I64, vector
 from weft.compiler.passes.thread_context import Context
-from weft.compiler.passes.uniformity import JUMPS
 from weft.compiler.passes.vectors import Vectors, computes, in_lane
 
 if TYPE_CHECKING:

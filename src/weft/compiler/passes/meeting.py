@@ -63,7 +63,10 @@ class Decisions:
     def parting(self, op: Op, barrier: Op | None) -> Parting:
         """The place of a decision and of the barrier behind it."""
         own = next((b for b in map(find_barrier, op.regions) if b is not None), None)
-        met = own or barrier or op
+        return self.before(op, own or barrier or op)
+
+    def before(self, op: Op, met: Op) -> Parting:
+        """The place of a decision and of what threads are to meet at."""
         group = "warp" if meets_in_warp(met) else str(met.attrs.get("group", "block"))
         return Parting(self.place(op.loc), self.place(met.loc), group)
 

@@ -12,9 +12,10 @@ from collections.abc import Generator, Sequence
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, meets_in_warp
+from weft.compiler.ir.jumps import JUMPS
 from weft.compiler.ir.types import AddressSpace, PointerType
 from weft.compiler.passes.inline_barriers import has_barrier
-from weft.compiler.passes.uniformity import JUMPS, LOOPS
+from weft.compiler.passes.uniformity import LOOPS
 
 _Around = tuple[Sequence[Op], Op]
 """What stands before an operation with regions, and that."""

@@ -7,8 +7,9 @@ together. What is left where nobody waits for anybody is then done thread by thr
 from __future__ import annotations
 
 from weft.compiler.ir.core import Module, Op, Region
+from weft.compiler.ir.jumps import leaves
 from weft.compiler.passes.inline_barriers import has_barrier
-from weft.compiler.passes.uniformity import LOOPS, leaves
+from weft.compiler.passes.uniformity import LOOPS
 
 _END = "weft.continue"
 

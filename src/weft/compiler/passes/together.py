@@ -16,11 +16,12 @@ from collections.abc import Iterator, Mapping
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, meets_in_warp
+from weft.compiler.ir.jumps import JUMPS, leaves
 from weft.compiler.ir.types import FloatType, VectorType
 from weft.compiler.passes.indices import Ranges, Start, Strides, is_positive
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.lanes import forgotten, takes
-from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, is_alike, leaves
+from weft.compiler.passes.uniformity import LOOPS, Uniformity, branches_that_jump, is_alike
 
 KEPT = frozenset(
     """weft.return weft.exit_thread weft.print weft.failed weft.look llvm.inline_asm llvm.call""".split()

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.jumps import JUMPS, leaves
 from weft.record import record
 
 LOOPS = frozenset({"weft.for", "weft.while"})
 _OF_LANES = frozenset({"gpu.thread_id", "gpu.thread_number", "gpu.lane_id"})
 OWN = _OF_LANES | {"gpu.subgroup_id"}
 """What each thread of a block has its own of."""
-JUMPS = frozenset({"weft.break", "weft.continue"})
 _CONTROL = frozenset(
     {"weft.if", "weft.condition", "weft.return", "weft.slot", "weft.set", "weft.get", "llvm.unreachable"}
     | LOOPS
@@ -161,10 +161,3 @@ def branches_that_jump(body: Region) -> Iterator[Op]:
             yield op
             for region in op.regions:
                 yield from branches_that_jump(region)
-
-
-def leaves(region: Region) -> bool:
-    """Whether a region ends the loop around it, or a round of it."""
-    return any(
-        op.name in JUMPS or (op.name == "weft.if" and any(leaves(r) for r in op.regions)) for op in region.ops
-    )
