@@ -144,5 +144,13 @@ def are_beside(calls: Calls, others: Calls) -> bool:
 
 
 def together(calls: Calls, others: Calls) -> Calls:
-    """The steps of two ways that make one, each once; ``_MOST`` of them."""
-    return (*calls, *[call for call in others if call not in calls])[:_MOST]
+    """The steps of two ways that make one, each once; ``_MOST`` of them.
+
+    The last one says what made the object. Of the others those of arguments are kept first: a method often
+    gives its object back, and seldom what else it is given.
+    """
+    steps = (*calls, *[call for call in others if call not in calls])
+    if len(steps) <= _MOST:
+        return steps
+    front = [step for step in steps[:-1] if step.at is not None] or list(steps[:-1])
+    return (*front[: _MOST - 1], steps[-1])
