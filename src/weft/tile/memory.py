@@ -209,6 +209,10 @@ def _tile_of(name: str, tensor: Any, at: Any, shape: Any, other: float) -> tuple
     extents = checked(shape)
     if len(extents) != found.rank or len(places) != found.rank:
         _refuse_rank(name, found, len(extents), len(places))
+    for mode, place in enumerate(places):
+        if is_static(place) and place < 0:
+            hint = f"the last one is ceildiv(x.dim({mode}), {extents[mode]}) - 1"
+            refuse("bounds", f"tile.{name}() was given place {place}: tiles count from 0", hint=hint)
     return found.tile[extents](*places, default=other), extents
 
 
