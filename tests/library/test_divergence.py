@@ -169,15 +169,17 @@ BY_DATA: list[Any] = [
 ]
 
 
+@pytest.mark.parametrize("api", ["cpu", "interpreter"])
 @pytest.mark.parametrize("by_data", BY_DATA)
-def test_a_block_whose_threads_part_stops(cpu: DeviceContext, by_data: Any) -> None:
+def test_a_block_whose_threads_part_stops(by_data: Any, api: str) -> None:
+    cpu = DeviceContext(api=api)
     x, out = np.array([3, 3, 0, 3, 3, 3, 3, 3], np.int32), np.full(8, -1, np.int32)
     cpu.enqueue_function(by_data, x, out, 3, grid_dim=2, block_dim=8)
     with pytest.raises(DeviceError) as caught:
         cpu.synchronize()
     text = str(caught.value)
     assert f"threads of a block part before a barrier of kernel '{by_data.__name__}'" in text
-    assert "in block (0, 0, 0)" in text
+    assert "block (0, 0, 0)" in text
     assert "thread (0, 0, 0)" in text
     assert "thread (2, 0, 0)" in text
     assert "the barrier" in text

@@ -290,7 +290,7 @@ class _Writer:
     def branch(self, op: Op) -> None:
         self.asks(op, op.operands)
         if self.around is not None and any(map(leaves, op.regions)):
-            self.asks(self.around, op.operands, among=("cluster", "grid"), at=op)
+            self.asks(self.around, op.operands, at=op)
         self.put(f"if {self.names[op.operands[0]]}:")
         self.block(op.regions[0])
         if op.regions[1].ops:
@@ -375,12 +375,10 @@ class _Writer:
         share = f"({', '.join(values)},)"
         self.put(f"{self.name(op.result)} = yield __at('warp', {self.place(op)}, share={share}, call={call})")
 
-    def asks(
-        self, op: Op, values: Sequence[Value], *, among: Sequence[str] = _GROUPS, at: Op | None = None
-    ) -> None:
+    def asks(self, op: Op, values: Sequence[Value], *, at: Op | None = None) -> None:
         """Before a decision about a barrier: all threads must take it alike; ``at`` is what decides."""
         found = self.module.barrier(self.f, op)
-        if found is not None and found[0] in among:
+        if found is not None:
             group, *barrier = found
             place = f"{group!r}, {self.place(at or op)}, {tuple(barrier)!r}"
             for value in values:
