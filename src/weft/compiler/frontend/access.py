@@ -35,11 +35,12 @@ def is_changed_as_value(value: Any, way: tuple[str, ...]) -> bool:
 
 
 def _check_once(held: Any, item: Any) -> None:
-    """Refuse to set a part of an item of a list that has it twice."""
-    if type(held) is list and sum(one is item for one in cast("list[Any]", held)) > 1:
+    """Refuse to set a part of an item of a list or dict that has it twice."""
+    kind = type(cast("object", held))
+    if kind in (list, dict) and sum(one is item for one in (held.values() if kind is dict else held)) > 1:
         refuse(
             "shared-value",
-            f"two items of this list are the same {type(item).__name__} in Python",
+            f"two items of this {kind.__name__} are the same {type(item).__name__} in Python",
             notes=("both would change there, but each is a value here, as a number is",),
             hint="make each for itself: [P(1) for _ in range(n)] rather than [P(1)] * n",
         )

@@ -115,12 +115,21 @@ _ENOUGH = 2000
 """Pairs of names. Where there are more, the calls of each are looked into at once, so that fewer are kept."""
 
 
+class _Near(NamedTuple):
+    """A name that a target comes to share its object with, through a third name or none."""
+
+    source: Source
+    by: str = ""
+    taken: bool = False
+    """The object is a part of the third name's, so the calls are none that gave the target its object."""
+
+
 class _Target(NamedTuple):
     """A variable that is assigned, or a part of it (``part``), and what it comes to share its object with."""
 
     name: str
     part: bool
-    near: set[tuple[Source, str]]
+    near: set[_Near]
 
 
 class TooMany(Exception):
@@ -271,19 +280,19 @@ class _Aliases:
                 targets.append(one)
         return frozenset(out)
 
-    def _near(self, found: Sources, pairs: Pairs) -> set[tuple[Source, str]]:
+    def _near(self, found: Sources, pairs: Pairs) -> set[_Near]:
         """What a target comes to share its object with: the sources, and what each of these is paired with.
 
         The text is the name of the source on the way, empty for the sources themselves.
         """
-        through, near = list(found), {(source, "") for source in found}
+        through, near = list(found), {_Near(source) for source in found}
         for source in through:  # grows while it runs, as what a function sees may be another one
             by = source.name if self.settle is None else ""
             for pair in pairs:
                 if pair.one != source.name or (source.name in self.still and pair.other[0] != "<"):
                     continue
                 other = Source(pair.other, self._together(source.calls, pair.calls), pair.inside[1])
-                near.add((other, by))
+                near.add(_Near(other, by, source.inner and not source.calls))
                 if pair.by == SEEN and pair.made == pair.one and other not in through:
                     through.append(other)
         return near
@@ -292,7 +301,7 @@ class _Aliases:
         """Pairs of two targets that are given the same."""
         out: set[Pair] = set()
         if one.name != other.name:
-            for mine, theirs in ((m, t) for m, _ in one.near for t, _ in other.near):
+            for mine, theirs in ((m.source, t.source) for m in one.near for t in other.near):
                 if mine.name == theirs.name and (mine.name != MADE or mine.calls == theirs.calls):
                     calls, by = self._together(mine.calls, theirs.calls), mine.name
                     by = by if self.settle is None or by == MADE else ""
@@ -369,13 +378,13 @@ def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, Sources]
 def _paired(one: _Target, whole: frozenset[str], permuted: bool) -> set[Pair]:
     """Pairs of a target with what it shares its object with; ``whole``: variables that are assigned too."""
     out: set[Pair] = set()
-    for (other, calls, inner), by in one.near:
+    for (other, calls, inner), by, taken in one.near:
         if other == MADE:
             out.add(Pair(one.name, other, calls, by, (one.part, inner)))
         elif other == one.name and one.part and not permuted:
             out.add(Pair(one.name, one.name, calls, one.name, (True, True)))
         elif other not in whole and other != one.name:
-            out |= _both(one.name, other, calls, by, one.part, inner)
+            out |= _both(one.name, other, calls, by, one.part, inner, taken)
     return out
 
 
@@ -395,10 +404,13 @@ def _twice(name: str, found: Sources, pairs: Pairs) -> set[Pair]:
     return out
 
 
-def _both(name: str, other: str, calls: Calls, by: str, part: bool, inner: bool) -> set[Pair]:
+def _both(
+    name: str, other: str, calls: Calls, by: str, part: bool, inner: bool, taken: bool = False
+) -> set[Pair]:
+    made = "" if taken else name
     return {
-        Pair(name, other, calls, by, (part, inner), name),
-        Pair(other, name, calls, by, (inner, part), name),
+        Pair(name, other, calls, by, (part, inner), made),
+        Pair(other, name, calls, by, (inner, part), made),
     }
 
 

@@ -173,7 +173,10 @@ def _annotated(name: str, fn: Definition) -> Any:
     if name not in fn.names():
         return MISSING
     place = fn.names().index(name)
-    kind: Any = fn.parameters()[place].annotation
+    try:
+        kind: Any = fn.parameters()[place].annotation
+    except CompileError:  # a helper that takes names of any kind
+        return MISSING
     if place == 0 and name == "self" and fn.qualname.count("."):
         names = {**fn.scope.globals, **fn.scope.captured()}
         kind = names.get(fn.qualname.split(".")[-2], MISSING)

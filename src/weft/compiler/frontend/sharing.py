@@ -125,7 +125,12 @@ class Sharing:
             callee = self._callee(call)
             if id(callee) in _COPIED or callee is copy.deepcopy:  # which give each part one place
                 return False
+            if callee is MISSING and isinstance(call.func, ast.Attribute):  # a method of what a call gives
+                owner = class_of_operand(call.func.value, self.frame, self.fn)
+                callee = inspect.getattr_static(owner, call.func.attr, MISSING)
             made_by = self._implied_by(call) if runs_operators(callee) else [_written(callee)]
+            if made_by == [None] and hasattr(callee, "captures"):  # a lambda
+                return True
         if self.deep > _DEEPEST or not all(map(self.shares, around)):
             return False
         return any(map(self._makes_twice, made_by))
@@ -182,13 +187,13 @@ class Sharing:
         if is_internal(definition.file):
             return False
         try:
-            aliases = aliases_of(definition)
-        except CompileError:  # its source is not known
+            aliases, own = aliases_of(definition), definition.names()
+        except CompileError:  # its source is not known, or it is none that could be compiled
             return True
         if aliases is None or self.deep > _DEEPEST:
             return True
         around = definition.scope.globals | definition.scope.captured()
-        own, inner = definition.names(), Sharing(definition, None, self.kind, self)
+        inner = Sharing(definition, None, self.kind, self)
         return any(
             inner.shares_by_all(calls)
             for name, calls in aliases.returned
@@ -282,11 +287,11 @@ class Sharing:
         if is_internal(definition.file) or self.deep > _DEEPEST:
             return False
         try:
-            aliases = aliases_of(definition)
-        except CompileError:  # its source is not known
+            aliases, own = aliases_of(definition), set(definition.names())
+        except CompileError:  # its source is not known, or it is none that could be compiled
             return False
         around = definition.scope.globals | definition.scope.captured()
-        inner, own = Sharing(definition, None, self.kind, self), set(definition.names())
+        inner = Sharing(definition, None, self.kind, self)
         if "cls" in own:
             around["cls"] = around.get(definition.qualname.rpartition(".")[0])
         return any(
