@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import InlineArray, Int, Int32, Pointer, kernel, struct
+from weft import InlineArray, Int, Int32, Pointer, func, kernel, struct
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
@@ -121,3 +121,22 @@ def test_memory_and_structs_take_copies(device: DeviceContext) -> None:
     device.enqueue_function(copies, cells, grid_dim=1, block_dim=1)
     with cells.map_to_host() as host:
         assert host.numpy()["counts"].tolist() == [[0, 1, 2], [0, 1, 77], [0, 1, 77], [5, 1, 77]]
+
+
+@struct
+class Filled:
+    x: Int
+    y: Int
+
+
+@func
+def filled(n: Int) -> tuple[Int, Int]:
+    items = InlineArray[Filled, 2](fill=Filled(n, 1))
+    items[0].x = 9
+    return items[0].x, items[1].x
+
+
+def test_what_fills_an_array_is_a_value_of_each_element() -> None:
+    items = InlineArray[Filled, 2](fill=Filled(5, 1))
+    items[0].x = 9
+    assert (int(items[0].x), int(items[1].x)) == filled(5) == (9, 5)

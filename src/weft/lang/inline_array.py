@@ -96,6 +96,8 @@ class InlineArray(_Base):
         of, count = self._kind()
         if fill is not None and not items:
             items = (fill,) * count
+            if hasattr(cast("type[Any]", type(fill)), "__deepcopy__") and maybe_current() is None:
+                items = tuple([copy.deepcopy(fill) for _ in items])  # as in a kernel, where each is a value
         if len(items) != count:
             name = type(self).__name__
             hint = f"give {count}, or one for all: {name}(fill=...)"
