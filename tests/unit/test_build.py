@@ -5,6 +5,7 @@ What is expected is what each kernel gives that was compiled by itself.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -406,10 +407,10 @@ def test_builds_that_race_are_killed_and_meet_damage(program: Path, tmp_path: Pa
     ends_well(in_another(program, tmp_path / "clean", "-o", f"{tmp_path}/wanted/"))
     wanted = folder_of(tmp_path, "wanted")
     assert len(wanted) == 26
-    for _ in range(3):  # killed in the midst of it
+    for seconds in (0.1, 0.2, 0.3):  # killed in the midst of it, unless what was kept is all by then
         killed = in_another(program, cache)
-        with pytest.raises(subprocess.TimeoutExpired):
-            killed.communicate(timeout=0.3)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            killed.communicate(timeout=seconds)
         killed.kill()
         killed.communicate()
     damage(tmp_path / "clean" / "weft-compiled", cache / "weft-compiled")

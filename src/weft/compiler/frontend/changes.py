@@ -213,10 +213,10 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
         given, rest = _given(by.call, callee, parameter)
         if _is_held_twice(given, by, kind):
             refuse_shared(parameter, parameter, kind)
-        beside = {source.name for one in rest for source in sources(one)}
+        sharing = Sharing(by.fn, by.frame, kind)
+        beside = {s.name for one in rest for s in sources(one) if sharing.shares_by_all(s.calls)}
         for name, calls, _ in (*sources(given), *_items_of(by.at.node, by.call, sources(given))):
             if name != MADE and name not in by.names.own | by.names.lent:
-                sharing = Sharing(by.fn, by.frame, kind)
                 if sharing.shares_by_all(calls) and sharing.is_of(name, calls):
                     _refuse_call(callee, parameter, name, given, name)
             if not calls and _is_dropped(by, callee, parameter):
@@ -224,7 +224,7 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
                     _refuse_call(callee, parameter, memory, given, "")
             if calls or not by.holds(name, kind):
                 continue
-            _check_loops(by.names.tree, by.at, name, Sharing(by.fn, by.frame, kind))
+            _check_loops(by.names.tree, by.at, name, sharing)
             passed, again = _used_again(by, name, kind, name in beside, _is_put_back(by.at.node, given))
             out |= passed
             if again:
