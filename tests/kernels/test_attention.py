@@ -309,7 +309,10 @@ def test_the_kernels_for_hopper_spill_nothing(width: int) -> None:
     lse: Any = Layout.row_major(1, 2, 16).dynamic()
     named: dict[str, Any] = {"out": x, "lse": lse, "width": width, "target": "sm_90"}
     named |= {"q": tiles(64), "k": tiles(hopper.KEYS[width]), "v": tiles(hopper.KEYS[width])}
-    used = compile_info(hopper.attention_hopper, **named, bn=hopper.KEYS[width]).resources
+    known = {"bn": hopper.KEYS[width], "groups": 2, "features": width}
+    used = compile_info(
+        hopper.attention_hopper, **known, **{x: named[x] for x in named if x != "width"}
+    ).resources
     assert (used.spill_stores, used.spill_loads, used.stack) == (0, 0, 0)
     named |= {"q": x, "k": tiles(64), "v": tiles(64), "lengths": Int, "table": Int}  # which are no tensors
     used = compile_info(decoding.decoding_hopper, **named).resources

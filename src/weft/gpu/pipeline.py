@@ -64,19 +64,21 @@ class Pipeline(Generic[N]):
 
     words: Pointer[UInt64]
 
-    def init(self, producers: int = 1, consumers: int = 1) -> None:
+    def init(self, producers: int = 1, consumers: int = 1, *, meets: bool = True) -> None:
         """Begin with all stages free. All threads of the block call it; a barrier.
 
         Args:
             producers: how many threads arrive at ``full(n)`` each round, by ``expect_bytes`` or ``arrive``.
             consumers: how many call ``consumer_release(n)`` each round.
+            meets: whether all threads meet behind it; False where another barrier follows.
         """
         stages = cast("int", N)
         for i in range(block_thread(), 2 * stages, block_threads()):
             SharedMemBarrier(self.words + i).init(
                 Bool(i < stages).select(UInt32(producers), UInt32(consumers))
             )
-        barrier()
+        if meets:
+            barrier()
 
     def stage(self, n: NumberLike) -> Int:
         """In which stage round n lies."""

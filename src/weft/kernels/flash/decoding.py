@@ -85,7 +85,7 @@ def decoding_hopper(
     of_k, of_v = Pipeline[stages](words), Pipeline[stages](words + 2 * stages)
     if thread_idx.x == 0:
         cleared.init(128)
-    of_k.init()
+    of_k.init(meets=False)
     of_v.init()
     head, batch = Int32(block_idx.y), Int32(block_idx.z)
     begin, end, steps = part_of(lengths, batch, keys, part)

@@ -10,6 +10,7 @@ from weft.kernels.flash import decoding, hopper, lanes, warps
 from weft.kernels.flash.tiles import ACROSS, DOWN, attention_tiles, combine
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.places import row_major
+from weft.lang import Int32
 from weft.layout import LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle
 from weft.record import record
@@ -82,27 +83,34 @@ class Attending:
         page = self.k.shape[2] if self.table is not None else hopper.ROWS
         if width % 8 or self.scale <= 0 or not self.keys or page % 8:
             return False
-        read = [(x, eight) for x in (q, self.k, self.v)] + [(self.out, 2)]
-        near = all(x.strides[3] == 1 and x.lanes(*x.strides[:3]) >= lanes for x, lanes in read)
+        all_ = q, self.k, self.v, self.out
+        near = all(x.strides[3] == 1 and x.lanes(*x.strides[:3]) == eight for x in all_)
         return near and self.keys < _FAR
 
     def _by_hopper(self) -> None:
         batch, heads, rows, features = self.q.shape
         width = hopper.filled(features)
-        blocks = -(-rows // (hopper.ROWS * hopper.GROUPS)) * heads * batch
-        bn = hopper.keys_at_once(self.keys, width)
+        units = self.op.context.info.multiprocessors
+        share = -(-rows // (2 * hopper.ROWS)) * heads * batch / units
+        groups = hopper.warpgroups(self.keys, width, share)
+        down = -(-rows // (hopper.ROWS * groups))
+        count = down * heads * batch
+        bn = hopper.keys_at_once(self.keys, width, groups, share)
         diagonal = self.keys if self.diagonal is None else max(-_FAR, min(self.diagonal, _FAR))
         read = 2 * self.keys * width * self.q.dtype.itemsize * self.k.shape[1] // heads  # for a head
         band = min(max(1, _CACHED // read), heads * batch)
+        sizes = count, down, heads * batch, heads, heads // self.k.shape[1], self.keys, band
+        tiles = hopper.Tiles(*(Int32(x) for x in sizes))
         self.op.launch(
             hopper.attention_hopper,
-            min(blocks, self.op.context.info.multiprocessors),
-            128 * (hopper.GROUPS + 1),
+            min(count, units * (3 - groups)),
+            128 * (groups + 1),
             *(self._tiled(self.q, hopper.ROWS), *(self._tiled(x, bn) for x in (self.k, self.v))),
-            *(self.out.tensor(), self.lse.tensor(), self.scale, diagonal, band),
-            width=width,
+            *(self.out.tensor(), self.lse.tensor(), self.scale, diagonal, tiles),
+            features=features,
             bn=bn,
-            shared_mem_bytes=hopper.shared_bytes(width, bn),
+            groups=groups,
+            shared_mem_bytes=hopper.shared_bytes(width, bn, groups),
         )
 
     def _by_decoding(self) -> None:

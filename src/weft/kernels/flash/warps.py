@@ -98,8 +98,8 @@ def decoding_warps(
     here_v = here_k + STAGES * KEYS * width
     words = stack_allocation(UInt64, 4 * STAGES, address_space=AddressSpace.SHARED)
     of_k, of_v = Pipeline[STAGES](words), Pipeline[STAGES](words + 2 * STAGES)
-    for pipe in (of_k, of_v):
-        pipe.init(consumers=WARPS // SIDES)
+    of_k.init(consumers=WARPS // SIDES, meets=False)
+    of_v.init(consumers=WARPS // SIDES)
     own, logs = parts_at(here_k.bitcast(Float32), width)
     head, batch = Int32(block_idx.y), Int32(block_idx.z)
     begin, end, steps = part_of(lengths, batch, keys, part)
