@@ -14,7 +14,7 @@ from placed_arrays import Array, found, placed
 from weft import BFloat16, DeviceError, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError, func
 from weft.gpu.host import DeviceContext
 from weft.kernels import grouped_matmul, matmul
-from weft.kernels.products import fragments, plain, routes
+from weft.kernels.products import doubles, fragments, plain, routes
 from weft.kernels.products.problem import Problem
 from weft.lang.intrinsics import Feature
 from weft.layout import Layout, LayoutTensor
@@ -152,15 +152,36 @@ def test_bytes_are_summed_in_more(device: DeviceContext, kind: Any) -> None:
     np.testing.assert_array_equal(found(scaled), right / 4)
 
 
-@pytest.mark.parametrize("way", [fragments, plain])
-def test_ways_for_other_gpus(device: DeviceContext, way: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("across", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize(
+    ("way", "shape"),
+    [
+        *((fragments, shape) for shape in (fragments.LARGE, fragments.MIDDLE, fragments.SMALL)),
+        (plain, None),
+        *((doubles, shape) for shape in (doubles.LARGE, doubles.SMALL)),
+    ],
+)
+def test_ways_of_few_shapes(
+    device: DeviceContext, way: Any, shape: Any, across: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sides along k and across it, with rows, columns and places along k beyond whole tiles."""
+
     def multiply(problem: Problem, *, tf32: bool) -> None:
         way.multiply(problem)
 
     monkeypatch.setattr(routes, "multiply", multiply)
-    a, b = (np.random.default_rng(i).integers(-4, 5, (2, 70, 70)).astype(np.float16) for i in range(2))
-    result = matmul(placed(device, a), placed(device, b.transpose(0, 2, 1)), bias=placed(device, a[0, 0]))
-    np.testing.assert_array_equal(found(result), a.astype(float) @ b.transpose(0, 2, 1) + a[0, 0])
+    for name in ("LARGE", "MIDDLE", "SMALL") if shape else ():
+        monkeypatch.setattr(way, name, shape, raising=False)
+    kind = np.float64 if way is doubles else np.float16
+    a, b = (np.random.default_rng(i).integers(-4, 5, (2, 70, 75)).astype(kind) for i in range(2))
+    sides = a, b.transpose(0, 2, 1)
+    left, right = (
+        np.swapaxes(np.swapaxes(x, 1, 2).copy(), 1, 2) if turned else x.copy()
+        for x, turned in zip(sides, across, strict=True)
+    )
+    result = matmul(placed(device, left), placed(device, right), bias=placed(device, a[0, 0, :70]))
+    exact = a.astype(float) @ b.transpose(0, 2, 1) + a[0, 0, :70]
+    np.testing.assert_array_equal(found(result), exact)
 
 
 def test_float64_by_tensor_cores(device: DeviceContext, monkeypatch: pytest.MonkeyPatch) -> None:

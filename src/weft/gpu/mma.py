@@ -77,11 +77,12 @@ class MatrixShape:
 
 def _shapes() -> dict[tuple[str, str, int, str], MatrixShape]:
     """By the types of ``a`` and ``b``, the number of ``a``'s elements in a lane, and the type of the sums."""
-    turing, ampere, ada = Feature.MMA_HALF, Feature.MMA, Feature.MMA_FP8
+    turing, ampere, ada, hopper = Feature.MMA_HALF, Feature.MMA, Feature.MMA_FP8, Feature.MMA_FLOAT64
     found: dict[tuple[str, str, int, str], MatrixShape] = {}
 
-    def add(types: tuple[str, str, str], words: tuple[str, str, str], k: int, since: Feature) -> None:
-        m = 8 if k == 4 and words[0] == "f64" else 16
+    def add(
+        types: tuple[str, str, str], words: tuple[str, str, str], k: int, since: Feature, m: int = 16
+    ) -> None:
         found[types[0], types[1], m * k // LANES, types[2]] = MatrixShape(m, 8, k, words, since)
 
     for sums, word in (("float32", "f32"), ("float16", "f16")):
@@ -91,7 +92,10 @@ def _shapes() -> dict[tuple[str, str, int, str], MatrixShape]:
         add(("bfloat16", "bfloat16", "float32"), ("bf16", "bf16", "f32"), k, ampere)
     for k in (4, 8):
         add(("float32", "float32", "float32"), ("tf32", "tf32", "f32"), k, ampere)
-    add(("float64", "float64", "float64"), ("f64", "f64", "f64"), 4, ampere)
+    doubles = ("float64", "float64", "float64"), ("f64", "f64", "f64")
+    add(*doubles, 4, ampere, m=8)
+    for k in (4, 8, 16):
+        add(*doubles, k, hopper)
     bytes_ = {"int8": "s8", "uint8": "u8"}
     for a, b in ((a, b) for a in bytes_ for b in bytes_):
         for k in (16, 32):
@@ -147,15 +151,16 @@ def mma(a: Number, b: Number, c: D) -> D:
 
     Which product it is follows from the vectors: Float16 (m = 16, n = 8, k = 8 or 16; sums of Float16 or
     Float32), BFloat16 (k = 8 or 16), Float32, taken as tf32: the low 13 bits are left out (k = 4 or 8),
-    Float64 (m = 8, n = 8, k = 4), Int8 and UInt8 (k = 16 or 32, sums of Int32, which wrap), Float8_e4m3fn and
-    Float8_e5m2 (k = 32).
+    Float64 (m = 8, n = 8, k = 4, or m = 16, n = 8, k = 4, 8 or 16), Int8 and UInt8 (k = 16 or 32, sums of
+    Int32, which wrap), Float8_e4m3fn and Float8_e5m2 (k = 32).
 
     Returns:
         this lane's elements of the result.
 
     Raises:
         CompileError: no such product is known, or the target has none. NVIDIA GPUs have Float16 with k = 8
-            from compute capability 7.5 (Turing) on, 8-bit floats from 8.9, the others from 8.0.
+            from compute capability 7.5 (Turing) on, 8-bit floats from 8.9, Float64 with m = 16 from 9.0, the
+            others from 8.0.
     """
     _for_warps()
     shape = shape_of(a, b, c)

@@ -52,7 +52,7 @@ class TensorCore:
         in_type: of the elements of both matrices: Float16, BFloat16, Float32 (as tf32), Float64, Int8, UInt8,
             Float8_e4m3fn or Float8_e5m2.
         shape: ``(m, n, k)``, as ``weft.gpu.mma.mma`` has them: (16, 8, 16) of 16 bits, (16, 8, 8) of tf32,
-            (16, 8, 32) of 8 bits, (8, 8, 4) of 64.
+            (16, 8, 32) of 8 bits, (8, 8, 4) and (16, 8, 16) of 64.
         transpose_b: the right matrix lies transposed, as n x k.
 
     Raises:

@@ -116,6 +116,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         supported.add(Feature.MMA_FP8)
     if capability >= 90:
         supported |= {Feature.BF16_ARITHMETIC, Feature.TENSOR_MEMORY_ACCESS, Feature.STORE_MATRIX}
+        supported.add(Feature.MMA_FLOAT64)
         supported |= {Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}
     if capability == 90:
         supported.add(Feature.WGMMA)

@@ -31,6 +31,7 @@ class Feature(Enum):
     MMA_HALF = "products of matrices of Float16 by warps"
     MMA = "products of matrices of Float16, BFloat16, tf32, Float64 and integers of 8 bits by warps"
     MMA_FP8 = "products of matrices of 8-bit floats by warps"
+    MMA_FLOAT64 = "products of matrices of Float64 by warps, of 16 rows"
     STORE_MATRIX = "stores of matrices that lie over the lanes of a warp"
     WGMMA = "products of matrices in shared memory by four warps"
     C_FUNCTIONS = "calls of the process's functions, and functions that these call"

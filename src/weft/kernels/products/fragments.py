@@ -1,14 +1,14 @@
 """Products of 16-bit floats by the tensor cores of every NVIDIA GPU since Ampere: warps multiply fragments.
 
 Tiles come to shared memory by asynchronous copies, some stages ahead, in rows of 128 bytes, swizzled so that
-neither copies nor loads of fragments meet at a bank (CUTLASS 2.x, ``MmaMultistage``). Both sides lie along k;
-rows beyond a matrix are its last one again, and columns beyond k are 0.
+neither copies nor loads of fragments meet at a bank (CUTLASS 2.x, ``MmaMultistage``). Sides may lie along k
+or across it, which ``ldmatrix`` transposes; what lies beyond a matrix is 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from weft.gpu import barrier, block_idx, lane_id, launch_bounds, thread_idx, warp_id
 from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_group
@@ -40,32 +40,27 @@ def product(
     tile: Comptime[tuple[int, int]],
     warp: Comptime[tuple[int, int]],
     stages: Comptime[int],
+    across: Comptime[tuple[bool, bool]],
     ways: Comptime[Any],
 ):
-    """``out[z] = a[z] @ b[z].T``, a tile a block."""
+    """``out[z] = a[z] @ b[z].T``, a tile a block; ``across`` says of which side neighbours lie across k."""
     (bm, bn), (wm, wn) = tile, warp
     threads, high, wide = bm // wm * (bn // wn) * 32, wm // 16, wn // 8
     launch_bounds(threads)
     size, memory = (bm + bn) * DEEP, cast("Any", dynamic_shared_memory)(a.element_type, alignment=128)
-    down, across, count = -(-m // bm), -(-n // bn), -(-k // DEEP)
-    z = block_idx.x // (down * across)
-    row0, col0 = place(block_idx.x % (down * across), down, across, BAND)
+    down, beside, count = -(-m // bm), -(-n // bn), -(-k // DEEP)
+    z = block_idx.x // (down * beside)
+    row0, col0 = place(block_idx.x % (down * beside), down, beside, BAND)
     row0, col0 = row0 * bm, col0 * bn
     of_a, of_b, of_out = steps
     left, right = a + z * of_a[0], b + z * of_b[0]
-    own, column = thread_idx.x // CHUNK, thread_idx.x % CHUNK
 
     def fetch(step: Int):
-        here, at = memory + step % stages * size, step * DEEP + column * CHUNK
-        for p in unroll(range(0, bm, threads // CHUNK)):
-            row = min(row0 + own + p, m - 1)
-            bring(left + row * of_a[1], here + chunk(own + p, column), at, k)
-        for p in unroll(range(0, bn, threads // CHUNK)):
-            row = min(col0 + own + p, n - 1)
-            bring(right + row * of_b[1], here + chunk(bm + own + p, column), at, k)
+        here, at = memory + step % stages * size, (step * DEEP, k)
+        fill(here, left, of_a, (row0, m), at, rows=bm, threads=threads, across=across[0])
+        fill(here + bm * DEEP, right, of_b, (col0, n), at, rows=bn, threads=threads, across=across[1])
 
-    lane, row, col = lane_id(), warp_id() // (bn // wn) * wm, warp_id() % (bn // wn) * wn
-    at_a, at_b = row + lane % 16, bm + col + lane % 8 + lane // 16 * 8
+    at = warp_id() // (bn // wn) * wm, warp_id() % (bn // wn) * wn
     for s in unroll(range(stages - 1)):
         if s < count:
             fetch(Int(s))
@@ -77,23 +72,63 @@ def product(
         if step + stages - 1 < count:
             fetch(Int(step + stages - 1))
         async_copy_commit_group()
-        sums = multiplied(sums, memory + step % stages * size, (at_a, at_b), wide=wide)
+        sums = multiplied(sums, memory + step % stages * size, at, tile=tile, wide=wide, across=across)
     async_copy_wait_group(0)
-    at, ends = (z, row0 + row, col0 + col), (alpha, terms, epilogue)
-    write(sums, out + z * of_out[0], of_out, at, (m, n), ends, wide=wide, ways=ways)
+    first, ends = (z, row0 + at[0], col0 + at[1]), (alpha, terms, epilogue)
+    write(sums, out + z * of_out[0], of_out, first, (m, n), ends, wide=wide, ways=ways)
 
 
 @func
-def multiplied(sums: Any, here: Any, at: Any, *, wide: Comptime[int]) -> Any:
+def fill(
+    here: Any,
+    source: Any,
+    steps: Any,
+    rows_at: Any,
+    along: Any,
+    *,
+    rows: Comptime[int],
+    threads: Comptime[int],
+    across: Comptime[bool],
+) -> None:
+    """Begin to copy a side's part of a stage, 16 bytes a thread; what lies beyond the matrix is 0."""
+    (row0, m), (first, k) = rows_at, along
+    lines, wide = (DEEP, rows) if across else (rows, DEEP)
+    for i in unroll(range(0, lines * wide // CHUNK, threads)):
+        line, spot = (thread_idx.x + i) // (wide // CHUNK), (thread_idx.x + i) % (wide // CHUNK)
+        outer, inner = (first + line, row0 + spot * CHUNK) if across else (row0 + line, first + spot * CHUNK)
+        last, end, step = (k, m, steps[2]) if across else (m, k, steps[1])
+        left = (outer < last).select(min(max(end - inner, Int(0)), Int(CHUNK)), Int(0))
+        begin = source + min(outer, last - 1) * step + (inner if left > 0 else Int(0))
+        async_copy(begin, here + chunk(line, spot, wide), src_size=left * source.dtype.itemsize)
+
+
+@func
+def multiplied(
+    sums: Any,
+    here: Any,
+    at: Any,
+    *,
+    tile: Comptime[Any],
+    wide: Comptime[int],
+    across: Comptime[Any],
+) -> Any:
     """A warp's sums, so many pieces wide, with the products of a stage."""
-    lane, high = lane_id(), len(sums) // wide
-    for s in unroll(range(DEEP // 16)):
-        x, y = chunk(at[0], 2 * s + lane // 16), chunk(at[1], 2 * s + lane // 8 % 2)
-        rows = [ld_matrix(here + x + i * 16 * DEEP, 8) for i in unroll(range(high))]
-        pairs = [ld_matrix(here + y + j * 16 * DEEP, 8) for j in unroll(range(wide // 2))]
+    high, right = len(sums) // wide, here + tile[0] * DEEP
+    for s in unroll(range(0, DEEP, 16)):
+        rows = [four(here, at[0] + i * 16, s, tile[0], across[0], 8) for i in unroll(range(high))]
+        pairs = [four(right, at[1] + j * 16, s, tile[1], across[1], 16) for j in unroll(range(wide // 2))]
         columns = [pair.slice(4, offset=offset) for pair in pairs for offset in (0, 4)]
         sums = tuple([mma(rows[i // wide], columns[i % wide], sums[i]) for i in unroll(range(high * wide))])
     return sums
+
+
+def four(here: Any, row: Any, k: int, rows: int, across: bool, along: int) -> Any:
+    """Four matrices of 8 x 8 of 16 rows and places along k, by rows first if ``along`` is 8."""
+    lane = lane_id()
+    behind, deeper = lane // along % 2 * 8, lane // (24 - along) % 2 * 8
+    line, spot = (k + deeper, row + behind) if across else (row + behind, k + deeper)
+    place = chunk(line + lane % 8, spot // CHUNK, rows if across else DEEP)
+    return ld_matrix(here + place, 8, transpose=across)
 
 
 @func
@@ -111,33 +146,63 @@ def write(
     """Write a warp's sums, of which those at a batch, row and column are the first."""
     (z, row, col), lane = at, lane_id()
     for i in unroll(range(len(sums))):
-        for part in unroll(range(4)):
-            r = row + i // wide * 16 + lane // 4 + part // 2 * 8
-            c = col + i % wide * 8 + lane % 4 * 2 + part % 2
+        for half in unroll(range(2)):
+            r, c = row + i // wide * 16 + lane // 4 + half * 8, col + i % wide * 8 + lane % 4 * 2
             if r < extents[0] and c < extents[1]:
-                value = finished((sums[i][part],), (z, r, c), extents, ends, ways=ways)
-                target[r * steps[1] + c * steps[2]] = value.cast(ways.type)
+                two = sums[i][2 * half], sums[i][2 * half + 1]
+                pair = finished(two, (z, r, c), extents, ends, ways=ways).cast(ways.type)
+                there = target + (r * steps[1] + c * steps[2])
+                if ways.paired:
+                    there.store(0, pair, alignment=2 * ways.type.dtype.itemsize)
+                else:
+                    there[0] = pair[0]
+                    if c + 1 < extents[1]:
+                        there[steps[2]] = pair[1]
 
 
-def chunk(row: Any, column: Any) -> Any:
-    """Where in a stage the 16 bytes of a row and a column of so many lie, in elements."""
-    return row * DEEP + (column ^ row % 8) * CHUNK
+def chunk(line: Any, column: Any, wide: int) -> Any:
+    """Where in a side's part of a stage 16 bytes of a line lie, which is so many elements long."""
+    return line * wide + (column ^ (line % 8 if wide >= DEEP else line // 2 % 4)) * CHUNK
 
 
-@func
-def bring(source: Any, into: Any, at: Int, k: Int) -> None:
-    """Copy 16 bytes of a row, or what is left of it."""
-    left = min(max(k - at, Int(0)), Int(CHUNK))
-    async_copy(source + (at if left > 0 else Int(0)), into, src_size=left * source.dtype.itemsize)
+class Shape(NamedTuple):
+    """What a kernel is compiled for: the tiles of blocks and warps, and the stages that are on their way."""
+
+    tile: tuple[int, int]
+    warp: tuple[int, int]
+    stages: int
+
+    def count(self, problem: Problem) -> int:
+        """How many tiles the result has."""
+        m, n, _, z = problem.extents
+        return -(-m // self.tile[0]) * -(-n // self.tile[1]) * z
+
+
+LARGE, MIDDLE, SMALL = (
+    Shape((128, 128), (64, 32), 3),
+    Shape((64, 64), (32, 32), 4),
+    Shape((32, 32), (16, 16), 4),
+)
+BRIEF, SHORT, NARROW = 512, 128, (32, 256)
+"""Places along k of few tiles, and of many small matrices, of so many rows and columns."""
+
+
+def begins_sooner(problem: Problem) -> bool:
+    """Whether a product ends before one by warpgroups has begun: those wait for tiles to be described."""
+    m, n, k, _ = problem.extents
+    few = MIDDLE.count(problem) <= problem.op.context.info.multiprocessors and k <= BRIEF
+    return min(m, n) >= NARROW[0] and (few or (k <= SHORT and max(m, n) <= NARROW[1]))
 
 
 def multiply(problem: Problem) -> None:
     """Queue the product."""
-    op = problem.op
-    m, n, _, z = problem.extents
-    a, b = (aligned(op, x, CHUNK, across=False) for x in (problem.a, problem.b))
-    large = -(-m // 128) * -(-n // 128) * z >= op.context.info.multiprocessors
-    tile, warp, stages = ((128, 128), (64, 32), 3) if large else ((64, 64), (32, 32), 4)
-    grid, threads = -(-m // tile[0]) * -(-n // tile[1]) * z, tile[0] // warp[0] * (tile[1] // warp[1]) * 32
-    known = {"tile": tile, "warp": warp, "stages": stages}
-    problem.launch(product, grid, threads, a, b, **known, shared_mem_bytes=stages * sum(tile) * DEEP * 2)
+    op, units = problem.op, problem.op.context.info.multiprocessors
+    a, b = (aligned(op, x, CHUNK, across=True) for x in (problem.a, problem.b))
+    shape = LARGE if LARGE.count(problem) >= units else MIDDLE
+    if 2 * MIDDLE.count(problem) <= units:
+        shape = SMALL
+    (bm, bn), (wm, wn), stages = shape
+    across = tuple([x.strides[2] != 1 and x.shape[2] > 1 for x in (a, b)])
+    known = {"tile": (bm, bn), "warp": (wm, wn), "stages": stages, "across": across, "ways": problem.ways}
+    threads, nbytes = bm // wm * (bn // wn) * 32, stages * (bm + bn) * DEEP * a.dtype.itemsize
+    problem.launch(product, shape.count(problem), threads, a, b, **known, shared_mem_bytes=nbytes)

@@ -76,6 +76,13 @@ class Problem:
         """The type in which is summed."""
         return summed(self.a.dtype)
 
+    @property
+    def ways(self) -> Ways:
+        """What becomes of sums, for kernels whose threads have neighbours of a row."""
+        out, size = self.out, 2 * self.out.dtype.itemsize
+        odd = out.address % size or any(x % 2 for x in (out.shape[2], *out.strides[:2]))
+        return self.ends.ways(out.dtype)._replace(paired=out.strides[2] == 1 and not odd)
+
     def turned(self) -> Problem:
         """The same to the transposed result, for which there is no epilogue."""
         terms = [(way, turned(x)) for way, x in self.ends.terms]
@@ -88,7 +95,7 @@ class Problem:
         """Queue a kernel of the sides, as they are or copied, the result, their extents and strides."""
         strides, ends = (a.strides, b.strides, self.out.strides), self.ends
         given = a.memory, b.memory, self.out.memory, *self.extents[:3], strides, *more
-        known["ways"] = ends.ways(self.out.dtype)
+        known.setdefault("ways", ends.ways(self.out.dtype))
         self.op.launch(kernel, grid, block, *given, *ends.given(self.sums), **known)
 
 

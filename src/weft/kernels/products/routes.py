@@ -2,9 +2,10 @@
 
 - With a vector: ``vectors``, which is ``gemv``.
 - On a CPU: ``panels``.
+- Of 16-bit floats, small ones, on Hopper, and all on other GPUs with asynchronous copies: ``fragments``.
 - Of 8 and 16 bits, and of Float32 where tf32 is asked for, on Hopper: ``warpgroups``.
 - Of Float32, where the hardware copies tiles: ``lanes``.
-- Of 16-bit floats, on other GPUs with asynchronous copies: ``fragments``.
+- Of Float64, on Hopper and later: ``doubles``.
 - Else: ``plain``.
 
 ``tiles`` chooses the tiles of ``warpgroups`` and ``lanes`` by what they cost; ``parts`` sums what k was split
@@ -13,7 +14,7 @@ in.
 
 from __future__ import annotations
 
-from weft.kernels.products import fragments, panels, plain, tiles, vectors
+from weft.kernels.products import doubles, fragments, panels, plain, tiles, vectors
 from weft.kernels.products.groups import listed
 from weft.kernels.products.problem import Problem
 from weft.lang.intrinsics import Feature
@@ -37,11 +38,15 @@ def multiply(problem: Problem, *, tf32: bool) -> None:
         panels.multiply(problem)
     elif problem.extents[2] == 0:
         plain.multiply(problem)
+    elif cores and name in _HALVES and single and fragments.begins_sooner(problem):
+        fragments.multiply(problem)
     elif cores:
         tiles.by_warpgroups(problem)
     elif has(Feature.TENSOR_MEMORY_ACCESS) and name == "float32" and single:
         tiles.by_lanes(problem)
     elif has(Feature.ASYNC_COPY) and name in _HALVES and single:
         fragments.multiply(problem)
+    elif has(Feature.MMA_FLOAT64) and name == "float64" and single:
+        doubles.multiply(problem)
     else:
         plain.multiply(problem)

@@ -96,9 +96,7 @@ def _launch(
     """Launch one of the kernels of ``warpgroups``, for so many units at once."""
     op, out, ends, kind = problem.op, problem.out, problem.ends, problem.out.dtype
     rows, (left, right, into) = form.tile[0], sides
-    odd = out.address % (2 * kind.itemsize) or any(x % 2 for x in (out.shape[2], *out.strides[:2]))
-    paired = out.strides[2] == 1 and not odd
-    ways = ends.ways(kind)._replace(piece=warpgroups.LINE // kind.itemsize, paired=paired)
+    ways = problem.ways._replace(piece=warpgroups.LINE // kind.itemsize)
     nbytes = (form.stages * (rows + form.held) + 2 * form.groups * warpgroups.ROWS) * warpgroups.LINE
     how: dict[str, Any] = {"cluster_dim": form.blocks} if form.blocks > 1 else {}
     how["shared_mem_bytes"] = nbytes

@@ -1,0 +1,179 @@
+"""Products of Float64 by the tensor cores of Hopper and later: warps multiply fragments of 16 x 8.
+
+As ``fragments``, of which this differs in what a lane reads: single numbers, since ``ldmatrix`` moves none of
+64 bits. Each side may lie along k or across it; its numbers are swizzled by 32 bytes, so that the four rows
+and four places along k that half a warp reads lie in 16 different banks of 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+from weft.gpu import barrier, block_idx, lane_id, launch_bounds, thread_idx, warp_id
+from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_group
+from weft.gpu.mma import mma
+from weft.kernels.products.fragments import write
+from weft.kernels.products.problem import Problem, aligned
+from weft.kernels.products.schedule import place
+from weft.lang import Comptime, Float64, Int, Pointer, func, kernel, unroll
+from weft.lang.number import number_class
+from weft.memory import dynamic_shared_memory
+
+DEPTH, CHUNK = 16, 2
+"""Places along k of a stage, and numbers that are copied at once."""
+BAND = 8
+
+
+@kernel
+def product(
+    a: Pointer[Any],
+    b: Pointer[Any],
+    out: Pointer[Any],
+    m: Int,
+    n: Int,
+    k: Int,
+    steps: Any,
+    alpha: Any,
+    terms: Any,
+    epilogue: Callable[..., Any],
+    *,
+    shape: Comptime[Any],
+    across: Comptime[tuple[bool, bool]],
+    ways: Comptime[Any],
+):
+    """``out[z] = a[z] @ b[z].T``, a tile a block; ``across`` says of which side neighbours lie across k."""
+    (bm, bn), (wm, wn), stages, deep = shape
+    threads, high, wide = bm // wm * (bn // wn) * 32, wm // 16, wn // 8
+    launch_bounds(threads)
+    size, memory = (bm + bn) * DEPTH, cast("Any", dynamic_shared_memory)(a.element_type, alignment=128)
+    down, beside, count = -(-m // bm), -(-n // bn), -(-k // DEPTH)
+    z = block_idx.x // (down * beside)
+    row0, col0 = place(block_idx.x % (down * beside), down, beside, BAND)
+    row0, col0 = row0 * bm, col0 * bn
+    of_a, of_b, of_out = steps
+    left, right = a + z * of_a[0], b + z * of_b[0]
+
+    def fetch(step: Int):
+        here, at = memory + step % stages * size, step * DEPTH
+        fill(here, left, of_a, (row0, m), (at, k), rows=bm, threads=threads, across=across[0])
+        fill(here + bm * DEPTH, right, of_b, (col0, n), (at, k), rows=bn, threads=threads, across=across[1])
+
+    row, col = warp_id() // (bn // wn) * wm, warp_id() % (bn // wn) * wn
+    for s in unroll(range(stages)):
+        if s < count:
+            fetch(Int(s))
+        async_copy_commit_group()
+    async_copy_wait_group(stages - 1)
+    barrier()
+    sums = (Float64.splat(4, 0.0),) * (high * wide)
+    pieces = loaded(memory, (row, col), first=0, shape=shape, across=across)
+    for step in range(count):
+        here = memory + step % stages * size
+        for s in unroll(range(0, DEPTH, deep)):
+            if s + deep < DEPTH:
+                ahead = loaded(here, (row, col), first=s + deep, shape=shape, across=across)
+            else:
+                async_copy_wait_group(stages - 2)
+                barrier()  # all have read this stage, which is filled now
+                if step + stages < count:
+                    fetch(Int(step + stages))
+                async_copy_commit_group()
+                following = memory + min(step + 1, count - 1) % stages * size
+                ahead = loaded(following, (row, col), first=0, shape=shape, across=across)
+            rows, columns = pieces
+            sums = tuple([mma(rows[i // wide], columns[i % wide], sums[i]) for i in range(high * wide)])
+            pieces = ahead
+    async_copy_wait_group(0)
+    at, ends = (z, row0 + row, col0 + col), (alpha, terms, epilogue)
+    write(sums, out + z * of_out[0], of_out, at, (m, n), ends, wide=wide, ways=ways)
+
+
+@func
+def fill(
+    here: Any,
+    source: Any,
+    steps: Any,
+    rows_at: Any,
+    along: Any,
+    *,
+    rows: Comptime[int],
+    threads: Comptime[int],
+    across: Comptime[bool],
+) -> None:
+    """Begin to copy a side's part of a stage; what lies beyond the matrix is 0."""
+    (row0, m), (first, k) = rows_at, along
+    chunks = rows // CHUNK if across else DEPTH // CHUNK
+    for i in unroll(range(0, rows * DEPTH // CHUNK, threads)):
+        line, spot = (thread_idx.x + i) // chunks, (thread_idx.x + i) % chunks * CHUNK
+        outer, inner = (first + line, row0 + spot) if across else (row0 + line, first + spot)
+        ends = (k, m) if across else (m, k)
+        left = (outer < ends[0]).select(min(max(ends[1] - inner, Int(0)), Int(CHUNK)), Int(0))
+        from_ = min(outer, ends[0] - 1) * (steps[2] if across else steps[1])
+        into = line * (rows if across else DEPTH) + (spot ^ line % 4 * 4)
+        begin = source + from_ + (inner if left > 0 else Int(0))
+        async_copy(begin, here + into, size=16, src_size=left * 8)
+
+
+@func
+def loaded(
+    here: Any,
+    at: Any,
+    *,
+    first: Comptime[int],
+    shape: Comptime[Any],
+    across: Comptime[Any],
+) -> Any:
+    """What a lane has of both sides for some places along k: pieces of 16 rows, and of 8 columns."""
+    tile, warp, _, deep = shape
+    left, right = here, here + tile[0] * DEPTH
+    places = range(first, first + deep, 4)
+    rows = [
+        piece(left, at[0], range(i, i + 16, 8), places, (tile[0], DEPTH), across[0])
+        for i in range(0, warp[0], 16)
+    ]
+    columns = [
+        piece(right, at[1], range(j, j + 8, 8), places, (tile[1], DEPTH), across[1])
+        for j in range(0, warp[1], 8)
+    ]
+    return tuple(rows), tuple(columns)
+
+
+def piece(here: Any, row: Any, rows: range, places: range, extents: tuple[int, int], across: bool) -> Any:
+    """A lane's numbers of some rows behind one, and of places along k, as ``mma`` takes them."""
+    g, t, found = lane_id() // 4, lane_id() % 4, list[Any]()
+    for s in places:
+        for r in rows:
+            if across:  # of what is written so, only the last term differs by more than a constant
+                found.append(here[(s + t) * extents[0] + row + r // 16 * 16 + (r % 16 + g ^ t * 4)])
+            else:
+                found.append(here[(row + r + g) * extents[1] + s // 16 * 16 + (s % 16 + t ^ g % 4 * 4)])
+    return number_class(Float64.dtype, len(found))(*found)
+
+
+class Shape(NamedTuple):
+    """What a kernel is compiled for: the tiles of blocks and warps, and the stages that are on their way."""
+
+    tile: tuple[int, int]
+    warp: tuple[int, int]
+    stages: int
+    deep: int
+    """Places along k of a product."""
+
+
+LARGE, SMALL = Shape((64, 128), (32, 32), 4, 8), Shape((32, 32), (16, 16), 6, 16)
+
+
+def multiply(problem: Problem) -> None:
+    """Queue the product."""
+    op, (m, n, _, z) = problem.op, problem.extents
+    a, b = (aligned(op, x, CHUNK, across=True) for x in (problem.a, problem.b))
+    large, small = (-(-m // shape.tile[0]) * -(-n // shape.tile[1]) * z for shape in (LARGE, SMALL))
+    fills = 3 * large >= op.context.info.multiprocessors
+    shape, grid = (LARGE, large) if fills else (SMALL, small)
+    tile, warp, stages, _ = shape
+    across = tuple([x.strides[2] != 1 and x.shape[2] > 1 for x in (a, b)])
+    threads = tile[0] // warp[0] * (tile[1] // warp[1]) * 32
+    nbytes = stages * sum(tile) * DEPTH * a.dtype.itemsize
+    known = {"shape": tuple(shape), "across": across, "ways": problem.ways}
+    problem.launch(product, grid, threads, a, b, **known, shared_mem_bytes=nbytes)
