@@ -183,15 +183,15 @@ LARGE, MIDDLE, SMALL = (
     Shape((64, 64), (32, 32), 4),
     Shape((32, 32), (16, 16), 4),
 )
-BRIEF, SHORT, NARROW = 512, 128, (32, 256)
-"""Places along k of few tiles, and of many small matrices, of so many rows and columns."""
+BRIEF, LEAST = (384, 512), 32
+"""Places along k where tiles fill the multiprocessors once, and where there are few; rows and columns."""
 
 
 def begins_sooner(problem: Problem) -> bool:
     """Whether a product ends before one by warpgroups has begun: those wait for tiles to be described."""
     m, n, k, _ = problem.extents
-    few = MIDDLE.count(problem) <= problem.op.context.info.multiprocessors and k <= BRIEF
-    return min(m, n) >= NARROW[0] and (few or (k <= SHORT and max(m, n) <= NARROW[1]))
+    tiles, units = MIDDLE.count(problem), problem.op.context.info.multiprocessors
+    return min(m, n) >= LEAST and tiles <= units and k <= BRIEF[4 * tiles <= units]
 
 
 def multiply(problem: Problem) -> None:
