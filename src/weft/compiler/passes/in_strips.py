@@ -5,24 +5,30 @@ But where the first piece writes nothing, and what it reads of the memory that t
 far behind each thread's own place, a strip of threads may do both before the next strip does either: from
 the last strip to the first, whose threads read what lies before all that has been written. Where that lies
 ahead instead, strips go from the first to the last; which it is need not be known before the kernel runs.
+Strips in which all threads pass the tests of their places (``t >= offset``) do without them: masks cost more
+than what they leave out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from weft.abi.cpu_limits import STRIP
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I32, I64, AddressSpace, FloatType, IntType, PointerType, vector
+from weft.compiler.passes.guard_bounds import bound_of, parts_of, threads_within
+from weft.compiler.passes.indices import Ranges
 from weft.compiler.passes.pieces import Piece
-from weft.compiler.passes.some_threads import only_branch
+from weft.compiler.passes.some_threads import is_known, only_branch
 from weft.compiler.passes.thread_context import indexed
 from weft.record import replace
 
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
+    from weft.compiler.passes.segment import Segment
 
 _Sum = dict[Value | None, int]
 """Values and how often each is added; under None what is added of numbers."""
@@ -62,26 +68,90 @@ def _emit(body: BarrierBody, pieces: tuple[Piece, Piece], way: _Sum) -> None:
         if v is not None:
             further = b.arith("addi", further, b.arith("muli", body.uniform_value(v), b.constant(count, I64)))
     is_behind = b.compare("sle", further, zero)
-    (region,), (number,) = indexed("strip")
     kept = {v: body.arrays[v] for v in _between(body, *pieces)}
     for v in kept:
         body.arrays[v] = (b.slot(vector(STRIP, v.type), v.name, body.head), v.type, 1)
-    with b.into(region):
-        begin = b.select(is_behind, b.arith("subi", b.arith("subi", every, strip), number), number)
-        begin = b.value(
-            "arith.extui", (b.value("arith.trunci", (begin,), I32),), I64
-        )  # so LLVM sees its range
-        end = b.arith("addi", begin, strip)
-        body.in_strip = {body.arrays[v][0]: begin for v in kept}
-        for piece in pieces:
-            (along_x,), (x,) = indexed("thread_x")
-            with b.into(along_x):
-                place = replace(body.context, thread_id=[x, *body.context.thread_id[1:]])
-                body.one(piece.copy_into, place, piece, guard=False)
-            attrs = {"parallel": True, "strip": True}
-            b.emit("weft.for", (begin, end, b.constant(1, I64)), (), attrs, (along_x,))
-    b.emit("weft.for", (zero, every, strip), (), {"parallel": False}, (region,))
+
+    def strips(first: Value, last: Value, parts: Sequence[tuple[Piece, list[Op]]]) -> None:
+        (region,), (number,) = indexed("strip")
+        with b.into(region):
+            begin = b.select(is_behind, b.arith("subi", b.arith("subi", every, strip), number), number)
+            narrow = b.value("arith.trunci", (begin,), I32)
+            begin = b.value("arith.extui", (narrow,), I64)  # so LLVM sees its range
+            body.in_strip = {body.arrays[v][0]: begin for v in kept}
+            for piece, ops in parts:
+                _strip(body, piece, ops, begin)
+        b.emit("weft.for", (first, last, strip), (), {"parallel": False}, (region,))
+
+    edges = _Edges(body)
+    untested = [(piece, edges.untested(piece.ops)) for piece in pieces]
+    if edges.lows or edges.highs:
+        inside = edges.threads_inside(is_behind)
+        strips(zero, inside, untested)
+        zero = inside
+    strips(zero, every, [(piece, piece.ops) for piece in pieces])
     body.arrays.update(kept)
+
+
+def _strip(body: BarrierBody, piece: Piece, ops: list[Op], begin: Value) -> None:
+    """These operations of a piece for the threads of a strip."""
+    b = body.b
+    (along_x,), (x,) = indexed("thread_x")
+    with b.into(along_x):
+        place = replace(body.context, thread_id=[x, *body.context.thread_id[1:]])
+        body.one(partial(_copy, ops), place, piece, guard=False)
+    attrs, end = {"parallel": True, "strip": True}, b.arith("addi", begin, b.constant(STRIP, I64))
+    b.emit("weft.for", (begin, end, b.constant(1, I64)), (), attrs, (along_x,))
+
+
+def _copy(ops: list[Op], segment: Segment) -> None:
+    for op in ops:
+        segment.op(op)
+
+
+class _Edges:
+    """How many threads, from the first on, fail tests of where they are, or pass them."""
+
+    def __init__(self, body: BarrierBody) -> None:
+        self.body = body
+        self.lows: list[Value] = []
+        self.highs: list[Value] = []
+
+    def untested(self, ops: list[Op]) -> list[Op]:
+        """A piece as threads do it that pass all such tests."""
+        made: list[Op] = []
+        for op in ops:
+            made += op.regions[0].ops if op.name == "weft.if" and self.take(op.operands[0]) else [op]
+        return made
+
+    def take(self, condition: Value) -> bool:
+        """Note a condition, if it only tests where a thread is."""
+        ranges, found = Ranges(), ([], [])
+        for part in parts_of(condition, False):
+            for negated in (True, False):
+                bound = bound_of(part, negated, lambda v, _: is_known(self.body, v), ranges)
+                if bound is not None and bound.axis == 0:
+                    found[not negated].append(bound)
+                    break
+            else:
+                return False
+        for bounds, to in zip(found, (self.lows, self.highs), strict=True):
+            to += [threads_within(self.body.b, bound, self.body.uniform_value) for bound in bounds]
+        return True
+
+    def threads_inside(self, is_behind: Value) -> Value:
+        """In how many threads, of the strips that come first, all such tests hold: whole strips."""
+        b, zero, every = self.body.b, self.body.b.constant(0, I64), self.body.bounds[0]
+        low, high = zero, every
+        for count in self.lows:
+            low = b.select(b.compare("sgt", count, low), count, low)
+        for count in self.highs:
+            high = b.select(b.compare("slt", count, high), count, high)
+        last, first = b.compare("eq", high, every), b.compare("eq", low, zero)
+        behind, ahead = (b.select(*both, zero) for both in ((last, b.arith("subi", every, low)), (first, high)))
+        inside = b.select(is_behind, behind, ahead)
+        inside = b.select(b.compare("sgt", inside, zero), inside, zero)
+        return b.arith("andi", inside, b.constant(-STRIP, I64))
 
 
 def _between(body: BarrierBody, first: Piece, second: Piece) -> list[Value]:

@@ -24,7 +24,7 @@ def guard(body: BarrierBody, ops: list[Op]) -> tuple[Op, list[Bound]] | None:
     if branch is None:
         return None
     parts = parts_of(branch.operands[0], False)
-    bounds = [bound_of(part, False, lambda v, _: _is_known(body, v), Ranges()) for part in parts]
+    bounds = [bound_of(part, False, lambda v, _: is_known(body, v), Ranges()) for part in parts]
     known = [bound for bound in bounds if bound is not None and bound.axis == 0]
     return (branch, known) if len(known) == len(bounds) else None
 
@@ -37,12 +37,12 @@ def narrow(body: BarrierBody, ops: list[Op]) -> Value | None:
     branch, step = only_branch(body, ops), None
     for part in parts_of(branch.operands[0], False) if branch is not None else ():
         test = part.owner
-        bound = bound_of(part, False, lambda v, _: _is_known(body, v), Ranges())
+        bound = bound_of(part, False, lambda v, _: is_known(body, v), Ranges())
         if bound is not None and bound.axis == 0:
             _no_more_than(body, threads_within(body.b, bound, body.uniform_value))
         elif isinstance(test, Op) and test.name == "arith.cmpi" and test.operands[0].type is I64:
             left, right = test.operands
-            if test.attrs["predicate"] == "slt" and _is_known(body, right):
+            if test.attrs["predicate"] == "slt" and is_known(body, right):
                 _times(body, left, right)
             elif test.attrs["predicate"] == "eq" and integer(right) == 0:
                 step = _divisor(body, left) or step
@@ -59,7 +59,7 @@ def _times(body: BarrierBody, product: Value, limit: Value) -> None:
     op, b = product.owner, body.b
     factors = op.operands if isinstance(op, Op) and op.name == "arith.muli" else ()
     for index, factor in (factors, factors[::-1]) if factors else ():
-        if _is_index(index) and _is_known(body, factor):
+        if _is_index(index) and is_known(body, factor):
             given, one = body.uniform_value(factor), b.constant(1, I64)
             near = b.compare(
                 "ult", b.arith("subi", given, one), b.constant(1 << 50, I64)
@@ -83,7 +83,7 @@ def _divisor(body: BarrierBody, rest: Value) -> Value | None:
         fixed, plain = op.operands[1].owner, op.operands[2].owner
         op = plain if isinstance(fixed, Op) and fixed.operands == (op.operands[2], _by(plain)) else None
     by = _by(op)
-    if not isinstance(op, Op) or by is None or not _is_index(op.operands[0]) or not _is_known(body, by):
+    if not isinstance(op, Op) or by is None or not _is_index(op.operands[0]) or not is_known(body, by):
         return None
     safe = by.owner
     if always:
@@ -120,12 +120,12 @@ def single(body: BarrierBody, ops: list[Op]) -> Value | None:
 def _equal(body: BarrierBody, own: Value, other: Value) -> Value | None:
     """Which thread along x, or lane, has ``other`` for its ``own``."""
     number, b = own.owner, body.b
-    if not isinstance(number, Op) or not _is_known(body, other):
+    if not isinstance(number, Op) or not is_known(body, other):
         return None
     if number.name == "gpu.lane_id" and body.warp is not None:
         return body.uniform_value(other)
     is_number = number.name == "gpu.thread_number" and body.context.rank == 1
-    found = ("x", ()) if is_number else thread_plus(own, lambda v, _: _is_known(body, v))
+    found = ("x", ()) if is_number else thread_plus(own, lambda v, _: is_known(body, v))
     if found is None or found[0] != "x" or (body.warp is not None and body.context.rank != 1):
         return None
     place = body.uniform_value(other)
@@ -134,7 +134,7 @@ def _equal(body: BarrierBody, own: Value, other: Value) -> Value | None:
     return place if body.warp is None else b.arith("subi", place, body.warp)
 
 
-def _is_known(body: BarrierBody, v: Value) -> bool:
+def is_known(body: BarrierBody, v: Value) -> bool:
     """Whether a value is known before the loops over threads."""
     return integer(v) is not None or body.together.once(v)
 
