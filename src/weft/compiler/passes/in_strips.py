@@ -100,7 +100,7 @@ def _strip(body: BarrierBody, piece: Piece, ops: list[Op], begin: Value) -> None
     with b.into(along_x):
         place = replace(body.context, thread_id=[x, *body.context.thread_id[1:]])
         body.one(partial(_copy, ops), place, piece, guard=False)
-    attrs, end = {"parallel": True, "strip": True}, b.arith("addi", begin, b.constant(STRIP, I64))
+    attrs, end = {"parallel": True, "strip": True, "pairs": True}, b.arith("addi", begin, b.constant(STRIP, I64))
     b.emit("weft.for", (begin, end, b.constant(1, I64)), (), attrs, (along_x,))
 
 
