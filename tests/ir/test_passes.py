@@ -53,7 +53,8 @@ def guard_bounds(module: Module) -> str:
     """The bounds that a guard stood for: threads along an axis, and what is added to them."""
     out = ""
     for bound in take_guards(kernel_of(module)):
-        added = "".join(f" + %{v.name}" for v in bound.offsets)
+        added = "".join(f" + %{v.name}" for v in bound.place.plus)
+        added += "".join(f" - %{v.name}" for v in bound.place.minus)
         sign = "<=" if bound.inclusive else "<"
         out += f"// thread {'xyz'[bound.axis]}{added} {sign} %{bound.limit.name}, "
         out += f"which is from {bound.least} to {bound.greatest}\n"

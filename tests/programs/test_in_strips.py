@@ -33,6 +33,21 @@ def shifted(x: Pointer[Float32], y: Pointer[Float32], offset: Int, times: Int):
 
 
 @kernel
+def ahead(x: Pointer[Int32], y: Pointer[Int32], far: Int32, low: Int, high: Int):
+    """What lies so far ahead, if that is within limits that are no strips' ends."""
+    offset = Int(far)  # which a compiler knows to be small
+    shared = stack_allocation(Int32, Layout.row_major(MOST), address_space=AddressSpace.SHARED)
+    t, i = thread_idx.x, global_idx.x
+    shared[t] = x[i]
+    barrier()
+    other = shared[t + offset] if t + offset >= low and t + offset < high else 1000
+    barrier()
+    shared[t] += other
+    barrier()
+    y[i] = shared[t]
+
+
+@kernel
 def both_ways(x: Pointer[Int32], y: Pointer[Int32], offset: Int):
     """What two neighbours have, one before and one behind: no order of strips is right."""
     shared = stack_allocation(Int32, Layout.row_major(MOST), address_space=AddressSpace.SHARED)
@@ -95,6 +110,15 @@ def test_what_lies_before_or_behind(any_context: DeviceContext, offset: int, blo
             before[:, :offset] = x[:, -offset:]
         x = x + before
     np.testing.assert_array_equal(y, x)
+
+
+@pytest.mark.parametrize("offset", [-32, -16, -3, 0, 1, 15, 16, 18, (1 << 31) - 1])
+@pytest.mark.parametrize(("low", "high"), [(0, 64), (5, 64), (0, 50), (16, 48), (17, 47), (40, 20)])
+def test_within_limits(any_context: DeviceContext, offset: int, low: int, high: int) -> None:
+    x, y = launch(any_context, ahead, 64, offset, low, high)
+    at = np.arange(64) + offset
+    there = np.take_along_axis(x, np.clip(at, 0, 63)[None, :], 1)
+    np.testing.assert_array_equal(y, x + np.where((low <= at) & (at < high), there, 1000))
 
 
 @pytest.mark.parametrize("offset", [1, 8, 16, 40])

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Op, Value
 from weft.compiler.ir.types import I64
-from weft.compiler.passes.indices import Ranges, thread_plus
+from weft.compiler.passes.indices import IndexPlus, Ranges, thread_plus
 from weft.compiler.passes.thread_context import clamp
 from weft.record import record
 
@@ -26,13 +26,13 @@ _AXES = {"x": 0, "y": 1, "z": 2}
 
 @record
 class Bound:
-    """Threads along ``axis`` run while thread + sum(``offsets``) < ``limit`` (``<=`` if inclusive).
+    """Threads along ``axis`` run while their ``place`` is < ``limit`` (``<=`` if inclusive).
 
-    That sum is always from ``least`` to ``greatest``, so that limits beyond these are the same as they.
+    It is always from ``least`` to ``greatest``, so that limits beyond these are the same as they.
     """
 
     axis: int
-    offsets: tuple[Value, ...]
+    place: IndexPlus
     limit: Value
     inclusive: bool
     least: int
@@ -156,15 +156,14 @@ def bound_of(condition: Value, negated: bool, shared: Shared, ranges: Ranges) ->
     if left.type is not I64 or predicate not in ("slt", "sle"):
         return None
     found, ends = thread_plus(left, shared), ranges.range(left)
-    if found is None or ends is None or not shared(right, found[0]):
+    if found is None or ends is None or not shared(right, found.name):
         return None
-    return Bound(_AXES[found[0]], found[1], right, predicate == "sle", *ends)
+    return Bound(_AXES[found.name], found, right, predicate == "sle", *ends)
 
 
 def threads_within(b: Builder, bound: Bound, lookup: Callable[[Value], Value]) -> Value:
     """How many threads, from the first on, are within a bound; ``lookup`` has what it is made of."""
     low, high = (bound.least - bound.inclusive, bound.greatest + 1 - bound.inclusive)
     left = clamp(b, lookup(bound.limit), low, high)  # so that nothing below wraps around
-    for offset in bound.offsets:
-        left = b.arith("subi", left, lookup(offset))
+    left = bound.place.index_at(left, b, lookup)
     return b.arith("addi", left, b.constant(1, I64)) if bound.inclusive else left

@@ -12,14 +12,14 @@ than what they leave out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.abi.cpu_limits import STRIP
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I32, I64, AddressSpace, FloatType, IntType, PointerType, vector
-from weft.compiler.passes.guard_bounds import bound_of, parts_of, threads_within
+from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
 from weft.compiler.passes.indices import Ranges
 from weft.compiler.passes.pieces import Piece
 from weft.compiler.passes.some_threads import is_known, only_branch
@@ -100,7 +100,10 @@ def _strip(body: BarrierBody, piece: Piece, ops: list[Op], begin: Value) -> None
     with b.into(along_x):
         place = replace(body.context, thread_id=[x, *body.context.thread_id[1:]])
         body.one(partial(_copy, ops), place, piece, guard=False)
-    attrs, end = {"parallel": True, "strip": True, "pairs": True}, b.arith("addi", begin, b.constant(STRIP, I64))
+    attrs, end = (
+        {"parallel": True, "strip": True, "pairs": True},
+        b.arith("addi", begin, b.constant(STRIP, I64)),
+    )
     b.emit("weft.for", (begin, end, b.constant(1, I64)), (), attrs, (along_x,))
 
 
@@ -126,7 +129,8 @@ class _Edges:
 
     def take(self, condition: Value) -> bool:
         """Note a condition, if it only tests where a thread is."""
-        ranges, found = Ranges(), ([], [])
+        ranges = Ranges()
+        found: tuple[list[Bound], list[Bound]] = [], []
         for part in parts_of(condition, False):
             for negated in (True, False):
                 bound = bound_of(part, negated, lambda v, _: is_known(self.body, v), ranges)
@@ -148,7 +152,9 @@ class _Edges:
         for count in self.highs:
             high = b.select(b.compare("slt", count, high), count, high)
         last, first = b.compare("eq", high, every), b.compare("eq", low, zero)
-        behind, ahead = (b.select(*both, zero) for both in ((last, b.arith("subi", every, low)), (first, high)))
+        behind, ahead = (
+            b.select(*both, zero) for both in ((last, b.arith("subi", every, low)), (first, high))
+        )
         inside = b.select(is_behind, behind, ahead)
         inside = b.select(b.compare("sgt", inside, zero), inside, zero)
         return b.arith("andi", inside, b.constant(-STRIP, I64))

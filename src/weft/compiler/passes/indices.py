@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from weft.abi.cpu_limits import MOST_THREADS
+from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I64, IntType
@@ -19,25 +20,44 @@ _EXTENTS = frozenset({"gpu.block_dim", "gpu.grid_dim"})
 _CONVERSIONS = frozenset({"arith.extsi", "arith.extui", "arith.trunci"})
 
 
+class IndexPlus(NamedTuple):
+    """An index, which has a name, plus and minus values that all who have such an index share."""
+
+    name: str
+    plus: tuple[Value, ...] = ()
+    minus: tuple[Value, ...] = ()
+
+    def index_at(self, sum: Value, b: Builder, lookup: Callable[[Value], Value]) -> Value:
+        """What the index is where it makes this sum; ``lookup`` has what is added and subtracted."""
+        for name, offsets in (("subi", self.plus), ("addi", self.minus)):
+            for offset in offsets:
+                sum = b.arith(name, sum, lookup(offset))
+        return sum
+
+
 def index_plus(
     v: Value, index: Callable[[Value], str | None], shared: Callable[[Value, str], bool]
-) -> tuple[str, tuple[Value, ...]] | None:
-    """``v`` as an index, which has a name, plus values that all who have such an index share."""
+) -> IndexPlus | None:
+    """``v`` as an index and what is added to it and subtracted from it."""
     name = index(v)
     if name is not None:
-        return name, ()
+        return IndexPlus(name)
     owner = v.owner
-    if not isinstance(owner, Op) or owner.name != "arith.addi":
+    if not isinstance(owner, Op) or owner.name not in ("arith.addi", "arith.subi"):
         return None
-    for one, rest in (owner.operands, reversed(owner.operands)):
-        inner = index_plus(one, index, shared)
-        if inner is not None and shared(rest, inner[0]):
-            return inner[0], (*inner[1], rest)
+    (one, other), adds = owner.operands, owner.name == "arith.addi"
+    found = index_plus(one, index, shared)
+    if found is not None and shared(other, found.name):
+        name, plus, minus = found
+        return IndexPlus(name, (*plus, other), minus) if adds else IndexPlus(name, plus, (*minus, other))
+    found = index_plus(other, index, shared) if adds else None
+    if found is not None and shared(one, found.name):
+        return IndexPlus(found.name, (*found.plus, one), found.minus)
     return None
 
 
-def thread_plus(v: Value, shared: Callable[[Value, str], bool]) -> tuple[str, tuple[Value, ...]] | None:
-    """``v`` as a thread index, of that axis, plus values that the threads along it share."""
+def thread_plus(v: Value, shared: Callable[[Value, str], bool]) -> IndexPlus | None:
+    """``v`` as a thread index, of that axis, and what is added and subtracted that its threads share."""
 
     def axis(v: Value) -> str | None:
         owner = v.owner

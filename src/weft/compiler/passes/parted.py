@@ -141,7 +141,7 @@ def _is_single(branch: Op) -> bool:
         if isinstance(test, Op) and test.name == "arith.cmpi" and test.attrs["predicate"] == "eq":
             for own, other in (test.operands, test.operands[::-1]):
                 found = thread_plus(own, lambda v, _: _is_of_block(v))
-                if found is not None and found[0] == "x" and _is_of_block(other):
+                if found is not None and found.name == "x" and _is_of_block(other):
                     return True
     return False
 

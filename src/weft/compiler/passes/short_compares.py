@@ -13,7 +13,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Module, Op, Region, Value
 from weft.compiler.ir.types import I32, I64
-from weft.compiler.passes.indices import Ranges, index_plus
+from weft.compiler.passes.indices import IndexPlus, Ranges, index_plus
 from weft.compiler.passes.thread_context import clamp
 
 _TURNED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
@@ -66,12 +66,12 @@ class _Threads:
             found = index_plus(one, self.named, lambda v, _: self.is_shared(v))
             ends = self.ranges.range(one)
             if named in _TURNED and found is not None and ends is not None and self.is_shared(limit):
-                op.operands = self.shared(region, op, found[1], limit, ends)
+                op.operands = self.shared(region, op, found, limit, ends)
                 op.attrs = {**op.attrs, "predicate": named}
                 return
 
     def shared(
-        self, region: Region, op: Op, offsets: tuple[Value, ...], limit: Value, ends: tuple[int, int]
+        self, region: Region, op: Op, place: IndexPlus, limit: Value, ends: tuple[int, int]
     ) -> tuple[Value, Value]:
         """The index, and what all threads compare theirs with."""
         b, known = Builder(), integer(limit)
@@ -79,12 +79,11 @@ class _Threads:
         if self.short is None:
             with b.into(Region()):
                 self.short = b.value("arith.trunci", (self.index,), I32)
-        if known is not None and not offsets:
+        if known is not None and not (place.plus or place.minus):
             return self.short, b.constant(max(-1, min(known, MOST_TOGETHER)), I32)
-        if offsets:
+        if place.plus or place.minus:
             limit = clamp(b, limit, ends[0] - 1, ends[1] + 1)  # so that nothing wraps around
-        for offset in offsets:
-            limit = b.arith("subi", limit, offset)
+        limit = place.index_at(limit, b, lambda v: v)
         return self.short, b.value("arith.trunci", (clamp(b, limit, -1, MOST_TOGETHER),), I32)
 
     def named(self, v: Value) -> str | None:

@@ -11,7 +11,7 @@ from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I64
 from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
-from weft.compiler.passes.indices import Ranges, thread_axis, thread_plus
+from weft.compiler.passes.indices import IndexPlus, Ranges, thread_axis, thread_plus
 from weft.compiler.passes.thread_context import clamp
 
 if TYPE_CHECKING:
@@ -125,12 +125,10 @@ def _equal(body: BarrierBody, own: Value, other: Value) -> Value | None:
     if number.name == "gpu.lane_id" and body.warp is not None:
         return body.uniform_value(other)
     is_number = number.name == "gpu.thread_number" and body.context.rank == 1
-    found = ("x", ()) if is_number else thread_plus(own, lambda v, _: is_known(body, v))
-    if found is None or found[0] != "x" or (body.warp is not None and body.context.rank != 1):
+    found = IndexPlus("x") if is_number else thread_plus(own, lambda v, _: is_known(body, v))
+    if found is None or found.name != "x" or (body.warp is not None and body.context.rank != 1):
         return None
-    place = body.uniform_value(other)
-    for offset in found[1]:
-        place = b.arith("subi", place, body.uniform_value(offset))
+    place = found.index_at(body.uniform_value(other), b, body.uniform_value)
     return place if body.warp is None else b.arith("subi", place, body.warp)
 
 
