@@ -136,7 +136,7 @@ def only_global(ops: Sequence[Op]) -> bool:
 
 
 def is_positive(v: Value) -> bool:
-    """Whether a number is certain to be 1 or more: a constant, extents of the launch, products of these."""
+    """Whether a number is certain to be 1 or more: a constant, extents of the launch, products and sums."""
     owner, known = v.owner, integer(v)
     if known is not None:
         return known > 0
@@ -144,6 +144,9 @@ def is_positive(v: Value) -> bool:
         return False
     if owner.name == "arith.muli":
         return all(map(is_positive, owner.operands)) and Ranges().range(v) is not None
+    if owner.name == "arith.addi":
+        ends = Ranges().range(v)
+        return ends is not None and ends[0] > 0
     return owner.name in _EXTENTS
 
 

@@ -129,9 +129,9 @@ def _is_movable(op: Op) -> bool:
 
 def _strides(loop: Op) -> bool:
     """Whether threads begin a loop one behind the other."""
-    if loop.name != "weft.for" or not (_is_of_block(loop.operands[1]) and is_positive(loop.operands[2])):
+    if loop.name != "weft.for" or not (is_of_block(loop.operands[1]) and is_positive(loop.operands[2])):
         return False
-    return Start.of(loop.operands[0], _is_of_block) is not None
+    return Start.of(loop.operands[0], is_of_block) is not None
 
 
 def _is_single(branch: Op) -> bool:
@@ -140,16 +140,16 @@ def _is_single(branch: Op) -> bool:
         test = part.owner
         if isinstance(test, Op) and test.name == "arith.cmpi" and test.attrs["predicate"] == "eq":
             for own, other in (test.operands, test.operands[::-1]):
-                found = thread_plus(own, lambda v, _: _is_of_block(v))
-                if found is not None and found.name == "x" and _is_of_block(other):
+                found = thread_plus(own, lambda v, _: is_of_block(v))
+                if found is not None and found.name == "x" and is_of_block(other):
                     return True
     return False
 
 
-def _is_of_block(v: Value) -> bool:
+def is_of_block(v: Value) -> bool:
     """Whether all threads of a block are certain to have the same."""
     owner = v.owner
     if not isinstance(owner, Op):
         return owner is None
     computes = owner.name in _OF_BLOCKS or (owner.name.startswith("arith.") and owner.spec.pure)
-    return integer(v) is not None or (computes and all(map(_is_of_block, owner.operands)))
+    return integer(v) is not None or (computes and all(map(is_of_block, owner.operands)))

@@ -9,15 +9,18 @@ from weft.compiler.ir.clone import clone_module
 from weft.compiler.ir.core import Module
 from weft.compiler.passes.backward import backward as turn_round
 from weft.compiler.passes.block_functions import block_functions
+from weft.compiler.passes.conversions import conversions
 from weft.compiler.passes.counted import counted
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.forwarded import forwarded
+from weft.compiler.passes.given_steps import given_steps
 from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.inline_strides import inline_strides
 from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
 from weft.compiler.passes.short_compares import short_compares
+from weft.compiler.passes.short_divisions import short_divisions
 from weft.compiler.passes.written_out import written_out
 from weft.targets import Target
 
@@ -51,6 +54,9 @@ def run_passes(
         (loops and not debug, written_out),
         (loops and not debug, forwarded),
         (loops and not debug, counted),
+        (loops and not debug, given_steps),
+        (loops and not debug, short_divisions),
+        (loops and not debug, conversions),
         (loops, partial(_thread_loops, even=even)),
         (loops and not debug, short_compares),
         (loops and even, pairs),

@@ -26,6 +26,7 @@ from weft.compiler.passes.looks import note_looks
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.neighbours import Neighbours, most_neighbours, side_by_side
 from weft.compiler.passes.parted import parted
+from weft.compiler.passes.quotients import Part, find_quotient, in_parts, is_wide
 from weft.compiler.passes.resumable import Resumable
 from weft.compiler.passes.skipped import skip_the_rest
 from weft.compiler.passes.thread_context import (
@@ -162,6 +163,9 @@ class _Loops:
         apart = group or frame.looks
         self.beside = None if apart else side_by_side(kernel, self.together, frame)
         self.interior = None if self.together.splits else find_interior(kernel)
+        self.quotient = None
+        if not self.together.splits and self.interior is None:
+            self.quotient = find_quotient(kernel)
         cut = bool(self.together.splits) and self.beside is None and not group
         self.down = cut and goes_down(kernel)
         self.record = LaunchRecord(self.b, Value(_P, None, "launch"))
@@ -320,10 +324,13 @@ class _Loops:
         b, zero, found = self.b, context.thread_id[0], self.interior
         end = self.narrowed(0, context, parameters, count)
 
-        def row(begin: Value, end: Value, ops: list[Op], *, few: bool = False) -> None:
+        def row(
+            begin: Value, end: Value, ops: list[Op], *, few: bool = False, part: Part | None = None
+        ) -> None:
             (region,), (x,) = indexed("thread_x")
             place = replace(context, thread_id=[x, *context.thread_id[1:]])
             rewriter = _ThreadRewriter(b, place, self.frame, head)
+            rewriter.part = part
             rewriter.mapping.update(zip(self.kernel.args, parameters, strict=True))
             with b.into(region):
                 for op in ops:
@@ -331,10 +338,22 @@ class _Loops:
             attrs = {"parallel": True, "few": True} if few else {"parallel": True}
             b.emit("weft.for", (begin, end, b.constant(1, I64)), (), attrs, (region,))
 
-        if found is None:
-            row(zero, end, self.kernel.body.ops)
-            return
         shared = self.shared(context, parameters)
+        if found is None:
+            ops = self.kernel.body.ops
+            with b.into(Region()) as whole:
+                row(zero, end, ops, few=self.quotient is not None)
+            if self.quotient is None:
+                b.region.ops += whole.ops
+                return
+
+            def part(begin: Value, end: Value, part: Part) -> None:
+                row(begin, end, ops, part=part)
+
+            with b.into(Region()) as parts:
+                in_parts(b, self.quotient, end, shared.lookup, part)
+            b.branch(is_wide(b, shared.lookup(self.quotient.divisor)), parts, whole)
+            return
         low, high, here = zero, end, b.constant(True, I1)
         for bound in found.lows:
             low = self.larger(low, threads_within(b, bound, shared.lookup))
@@ -387,5 +406,12 @@ class _BlockRewriter(Rewriter):
 
 
 class _ThreadRewriter(Rewriter):
+    part: Part | None = None
+    """Of a row of threads, where there are several, of which each knows more."""
+
+    def op(self, op: Op) -> None:
+        if self.part is None or not self.part.op(op, self):
+            super().op(op)
+
     def returns(self, op: Op) -> None:
         self.b.emit("weft.exit_thread")

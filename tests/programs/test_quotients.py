@@ -1,0 +1,181 @@
+"""Indices divided by what threads share: a CPU goes through their quotients one by one. Beside Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import Float32, Float64, Int, Int32, Pointer, UInt16, kernel
+from weft.gpu import block_idx, global_idx, thread_idx
+from weft.gpu.host import DeviceContext
+
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
+NUMBERS = [
+    0,
+    1,
+    -1,
+    2,
+    3,
+    -3,
+    15,
+    16,
+    17,
+    -17,
+    50,
+    64,
+    100,
+    191,
+    1000,
+    2**31 - 1,
+    2**31,
+    2**40,
+    -(2**63),
+    2**63 - 1,
+]
+
+
+@kernel
+def both(out: Pointer[Int], n: Int, few: UInt16):
+    i = global_idx.x
+    out[2 * i] = i // n
+    out[2 * i + 1] = i % n
+
+
+@kernel
+def further(out: Pointer[Int], n: Int, few: UInt16):
+    """Of an index that goes on somewhere, twice, and of the quotient; some of it where a condition holds."""
+    i = global_idx.x
+    j = i + Int(few) * Int(few)
+    out[2 * i] = (j // n) % 5 + (j % n) // 3
+    if j % n > 30:
+        out[2 * i + 1] = j // n - n
+
+
+@kernel
+def two(out: Pointer[Int], n: Int, few: UInt16):
+    """By two numbers, of a block's and of a grid's index."""
+    i = global_idx.x
+    out[2 * i] = i // n + i % Int(few)
+    out[2 * i + 1] = thread_idx.x // n - (block_idx.x + i) % n
+
+
+@kernel
+def summed(out: Pointer[Int], n: Int, few: UInt16):
+    """In a loop, by what it does not change."""
+    i = global_idx.x
+    total = Int(0)
+    for k in range(Int(few)):
+        total += (i // n) * k + i % n
+    out[2 * i] = total
+    out[2 * i + 1] = -total
+
+
+def quotient(a: int, b: int) -> int:
+    return 0 if b == 0 else a // b
+
+
+def rest(a: int, b: int) -> int:
+    return 0 if b == 0 else a % b
+
+
+def of_further(i: int, n: int, few: int) -> tuple[int, int]:
+    j = i + few * few
+    return quotient(j, n) % 5 + rest(j, n) // 3, quotient(j, n) - n if rest(j, n) > 30 else 0
+
+
+def of_two(i: int, n: int, few: int) -> tuple[int, int]:
+    return quotient(i, n) + rest(i, few), quotient(i % 64, n) - rest(i // 64 + i, n)
+
+
+def of_summed(i: int, n: int, few: int) -> tuple[int, int]:
+    total = sum(quotient(i, n) * k + rest(i, n) for k in range(few))
+    return total, -total
+
+
+CASES: list[tuple[Any, Callable[[int, int, int], tuple[int, int]]]] = [
+    (both, lambda i, n, few: (quotient(i, n), rest(i, n))),
+    (further, of_further),
+    (two, of_two),
+    (summed, of_summed),
+]
+
+
+@pytest.mark.parametrize(("program", "expected"), CASES)
+@pytest.mark.parametrize("few", [5, 16, 40])
+def test_as_python_divides(any_context: DeviceContext, program: Any, expected: Any, few: int) -> None:
+    for n in NUMBERS:
+        out = np.zeros((3 * 64, 2), np.int64)
+        any_context.enqueue_function(program, out, n, few, grid_dim=3, block_dim=64)
+        any_context.synchronize()
+        found = [[(v + 2**63) % 2**64 - 2**63 for v in expected(i, n, few)] for i in range(3 * 64)]
+        np.testing.assert_array_equal(out, found, f"n = {n}")
+
+
+@kernel
+def by_constants(out: Pointer[Int], tile: Pointer[Int32], first: Int, below: Int):
+    """Of indices that have 32 bits, of a loop's that may have more, and of those that may be negative."""
+    t, i = thread_idx.x, global_idx.x
+    k = t
+    while k < 340:
+        row, column = k // 34, k % 34
+        tile[row * 34 + column] = Int32(10 * column + row)
+        k += 64
+    out[8 * i], out[8 * i + 1] = t // 7, t % 7
+    out[8 * i + 2] = (t * 4000001) // 1000 + (t * 4000001) % 1000
+    out[8 * i + 3] = (t - 9) // 5 + 100 * ((t - 9) % 5)
+    out[8 * i + 4] = (i * 3) // 64 - i % 64
+    for j in range(first, first + 3):
+        out[8 * i + 5] += j // 12 + 50 * (j % 12)
+    for j in range(t, below):
+        if j // 3 > 2 and j % 3 != 1:
+            out[8 * i + 6] += j // 10
+    out[8 * i + 7] = t // 1 + t % 1 + t // 2147483647 + t % -4
+
+
+@pytest.mark.parametrize("first", [0, -30, 2**32 - 1, -(2**63), 2**62])
+def test_by_constants(any_context: DeviceContext, first: int) -> None:
+    out, tile = np.zeros((128, 8), np.int64), np.zeros(340, np.int32)
+    any_context.enqueue_function(by_constants, out, tile, first, 70, grid_dim=2, block_dim=64)
+    any_context.synchronize()
+    k = np.arange(340)
+    np.testing.assert_array_equal(tile, 10 * (k % 34) + k // 34)
+    i = np.arange(128)
+    t = i % 64
+    large = t * 4000001
+    looped = [sum(j // 10 for j in range(a, 70) if j // 3 > 2 and j % 3 != 1) for a in t.tolist()]
+    expected = [
+        t // 7,
+        t % 7,
+        large // 1000 + large % 1000,
+        (t - 9) // 5 + 100 * ((t - 9) % 5),
+        i * 3 // 64 - i % 64,
+        np.full(128, sum(j // 12 + 50 * (j % 12) for j in range(first, first + 3))),
+        np.array(looped),
+        t + t % -4,
+    ]
+    np.testing.assert_array_equal(out, np.stack(expected, 1))
+
+
+@kernel
+def as_floats(x: Pointer[Float32], y: Pointer[Float64], first: Int32, far: Int):
+    i = global_idx.x
+    x[3 * i] = Float32(i)
+    y[2 * i] = Float64(i * 500 + Int(first))
+    x[3 * i + 1] = Float32(i * 300 - Int(first))
+    x[3 * i + 2] = Float32(thread_idx.x - 7)
+    y[2 * i + 1] = Float64(i + far)
+
+
+@pytest.mark.parametrize("first", [0, -1, 123456789, -(2**31), 2**31 - 1])
+@pytest.mark.parametrize("far", [0, -150, 2**53, 2**62 - 1, -(2**63)])
+def test_indices_as_floats(any_context: DeviceContext, first: int, far: int) -> None:
+    x, y = np.ones((300, 3), np.float32), np.ones((300, 2), np.float64)
+    any_context.enqueue_function(as_floats, x, y, first, far, grid_dim=3, block_dim=100)
+    any_context.synchronize()
+    i = np.arange(300)
+    np.testing.assert_array_equal(x, np.stack([i, i * 300 - first, i % 100 - 7], 1).astype(np.float32))
+    np.testing.assert_array_equal(y, np.stack([i * 500 + first, i + far], 1).astype(np.float64))
+    assert not np.signbit(x[0, 0])
