@@ -46,6 +46,8 @@ from weft.compiler.passes.warps import name_lanes
 from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
+_STRETCH = 4
+"""How many chunks of blocks are taken as one where they go side by side: two of a launch for each thread."""
 
 
 def thread_loops(module: Module, *, even: bool = False) -> None:
@@ -200,7 +202,8 @@ class _Loops:
         most = one
         if self.beside is not None:
             most = most_neighbours(b, context)
-            chunk = self.larger(chunk, self.smaller(b.arith("addi", chunk, chunk), most))
+            stretch = b.arith("muli", chunk, b.constant(_STRETCH, I64))
+            chunk = self.larger(chunk, self.smaller(stretch, most))
         with b.into(condition):
             b.branch(b.compare("sge", b.get(start, I64), b.get(end, I64)), more)
             b.emit("weft.condition", (b.compare("slt", b.get(start, I64), total),))

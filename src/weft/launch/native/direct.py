@@ -120,7 +120,7 @@ def _later(
     for n in range(at[0].slots - tables.ARGUMENTS):
         own[n] = slots[tables.ARGUMENTS + n]
     width = min(direct[0].width, total)
-    launch[0].chunk = max(Int(1), total // (width * _CHUNKS))
+    launch[0].chunk = total if width == 1 else max(Int(1), total // (width * _CHUNKS))
     job[0].entry, job[0].arguments, job[0].block = direct[0].entry, own, launch
     job[0].width, job[0].waits, job[0].brief = width, Int(0), brief
     job[0].threads, job[0].most, job[0].largest = threads, direct[0].most, largest
