@@ -13,7 +13,7 @@ from weft.compiler.ir.core import Module, Op, Region
 from weft.compiler.ir.types import I32, I64
 from weft.compiler.passes.indices import Ranges, Start, is_positive
 from weft.compiler.passes.loop_variables import within
-from weft.compiler.passes.parted import is_of_block
+from weft.compiler.passes.uniformity import is_of_block
 
 _BRIEF = 200
 """Operations of a loop that are written down twice."""

@@ -1,9 +1,9 @@
 """A loop that each thread leaves when it is done: threads of a CPU are lanes of vectors in it, under masks.
 
-All lanes of a strip go round until none is left, as in ISPC; what its variables are when it leaves, a lane
-keeps apart. So those that left compute on, which nobody sees, and no round waits for the mask of the one
-before. LLVM makes no vectors of such loops. Only loops that compute are taken, without memory other than
-variables.
+That is a ``while``, or a ``for`` of which all make the same rounds but for a ``break``. All lanes of a strip
+go round until none is left, as in ISPC; what its variables are when it leaves, a lane keeps apart. So those
+that left compute on, which nobody sees, and no round waits for the mask of the one before. LLVM makes no
+vectors of such loops. Only loops that compute are taken, without memory other than variables.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.jumps import JUMPS
 from weft.compiler.ir.types import I1, I32, I64, vector
 from weft.compiler.passes.thread_context import Context
+from weft.compiler.passes.uniformity import LOOPS, is_of_block
 from weft.compiler.passes.vectors import Vectors, computes, in_lane
 
 if TYPE_CHECKING:
@@ -28,8 +29,12 @@ _CONTROL = frozenset({"weft.if", "weft.get", "weft.set", "weft.condition"}) | JU
 
 
 def takes(loop: Op) -> bool:
-    """Whether lanes can do a ``weft.while``: only numbers are computed in it, and nothing loops within."""
-    return all(_takes(op) for region in loop.regions for op in region.walk())
+    """Whether lanes can do a loop that they leave one by one: it only computes, with no loop within."""
+    ops = [op for region in loop.regions for op in region.walk()]
+    if loop.name == "weft.for":
+        if not (any(op.name == "weft.break" for op in ops) and all(map(is_of_block, loop.operands))):
+            return False
+    return loop.name in LOOPS and all(map(_takes, ops))
 
 
 def _takes(op: Op) -> bool:
@@ -97,6 +102,7 @@ class Lanes(Vectors):
         """Take what comes from without, before the loop."""
         inside = {v for region in self.loop.regions for op in region.walk() for v in op.results}
         for region in self.loop.regions:
+            inside.update(region.args)
             for op in region.walk():
                 if op.name in ("weft.get", "weft.set"):
                     self.variable(op.operands[0])
@@ -123,25 +129,52 @@ class Lanes(Vectors):
     # -- the loop -----------------------------------------------------------------------------
     def emit(self) -> None:
         """The loop, and what its variables are afterwards."""
-        b = self.b
-        condition, inner = self.loop.regions
         self.needs()
         self.leave_behind()
+        if self.loop.name == "weft.for":
+            self.rounds()
+        else:
+            self.ask()
+        for slot, variable in self.left.items():
+            array, kind, _ = self.body.arrays[slot]
+            self.store(array, kind, self.b.get(variable, vector(self.lanes, kind)))
+
+    def some(self) -> Value:
+        """Whether a lane is still in the loop."""
+        attrs = {"intrin": f"llvm.vector.reduce.or.v{self.lanes}i1", "effects": "none"}
+        return self.b.value("llvm.call_intrinsic", (self.here(),), I1, attrs)
+
+    def rounds(self) -> None:
+        """Rounds that all make until none is left, with the same index."""
+        b, (inner,), first = self.b, self.loop.regions, dict[Value, Value]()
+        bounds = tuple(map(self.body.uniform_value, self.loop.operands))
+        with b.into(Region()) as stop:
+            b.emit("weft.break")
+        b.live = True
+        with b.into(inner.alike(first)) as made:
+            b.branch(b.arith("xori", self.some(), b.constant(True, I1)), stop)
+            b.live = True
+            self.known[inner.args[0]] = self.splat(first[inner.args[0]])
+            self.sequence(inner.ops, b.constant(True, vector(self.lanes, I1)))
+        b.live = True
+        b.emit("weft.for", bounds, (), dict(self.loop.attrs), (made,))
+        self.note(self.here())
+
+    def ask(self) -> None:
+        """Rounds before which each lane is asked whether it goes on."""
+        b = self.b
+        condition, inner = self.loop.regions
         asked, done, every = Region(), Region(), b.constant(True, vector(self.lanes, I1))
         with b.into(asked):
             self.sequence(condition.ops[:-1], every)
             self.note(self.here())
             self.keep(self.lookup(condition.ops[-1].operands[0]))
-            attrs = {"intrin": f"llvm.vector.reduce.or.v{self.lanes}i1", "effects": "none"}
-            b.emit("weft.condition", (b.value("llvm.call_intrinsic", (self.here(),), I1, attrs),))
+            b.emit("weft.condition", (self.some(),))
         with b.into(done):
             b.live = True
             self.sequence(inner.ops, every)
         b.live = True
         b.emit("weft.while", (), (), {}, (asked, done))
-        for slot, variable in self.left.items():
-            array, kind, _ = self.body.arrays[slot]
-            self.store(array, kind, b.get(variable, vector(self.lanes, kind)))
 
     def leave_behind(self) -> None:
         """Room for what is read behind the loop."""

@@ -12,7 +12,6 @@ through its rounds, and those who would have come to it do something there.
 from __future__ import annotations
 
 from weft.compiler.ir.builder import Builder
-from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import meets_in_warp
 from weft.compiler.passes.guard_bounds import parts_of
@@ -20,9 +19,9 @@ from weft.compiler.passes.indices import Start, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.loop_variables import within
 from weft.compiler.passes.together import KEPT
+from weft.compiler.passes.uniformity import is_of_block
 
 _MEMORY = frozenset({"llvm.load", "llvm.store", "weft.if"})
-_OF_BLOCKS = frozenset({"gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
 
 
 def parted(kernel: Function) -> set[Op]:
@@ -144,12 +143,3 @@ def _is_single(branch: Op) -> bool:
                 if found is not None and found.name == "x" and is_of_block(other):
                     return True
     return False
-
-
-def is_of_block(v: Value) -> bool:
-    """Whether all threads of a block are certain to have the same."""
-    owner = v.owner
-    if not isinstance(owner, Op):
-        return owner is None
-    computes = owner.name in _OF_BLOCKS or (owner.name.startswith("arith.") and owner.spec.pure)
-    return integer(v) is not None or (computes and all(map(is_of_block, owner.operands)))

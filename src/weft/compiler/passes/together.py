@@ -131,7 +131,7 @@ class Together:
                 self._level.add(op)
             elif self._must_split(op) or (op.name in LOOPS and self._chooses(op)):
                 self._split(op)
-            elif op.name == "weft.while" and takes(op):
+            elif op.name in LOOPS and takes(op):
                 self.splits.add(op)
                 self.laned[op] = forgotten(op, ops[: ops.index(op)], self._kernel.body)
             elif op.name == "weft.if" and self._uniformity.same(op.operands[0]):
@@ -216,7 +216,7 @@ class Together:
         """Whether an operation may stand in such a loop: one that is a loop is to pay as well."""
         if op.name not in LOOPS or _is_short(op) or self._starts(op) is not None:
             return True
-        if op.name == "weft.while" and takes(op):
+        if takes(op):
             return True
         return self._shares(op) and self._in_vectors(op) and all(map(self._suits, _own(op)))
 

@@ -17,6 +17,7 @@ LOOPS = frozenset({"weft.for", "weft.while"})
 _OF_LANES = frozenset({"gpu.thread_id", "gpu.thread_number", "gpu.lane_id"})
 OWN = _OF_LANES | {"gpu.subgroup_id"}
 """What each thread of a block has its own of."""
+_OF_BLOCKS = frozenset({"gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
 _CONTROL = frozenset(
     {"weft.if", "weft.condition", "weft.return", "weft.slot", "weft.set", "weft.get", "llvm.unreachable"}
     | LOOPS
@@ -126,6 +127,15 @@ class Uniformity:
         if op.name == "llvm.load":
             return op.attrs["invariant"] is True or op in self.settled
         return op.spec.pure and op.name not in self._own
+
+
+def is_of_block(v: Value) -> bool:
+    """Whether all threads of a block are certain to have the same: it is made of arguments and extents."""
+    owner = v.owner
+    if not isinstance(owner, Op):
+        return owner is None
+    computes = owner.name in _OF_BLOCKS or (owner.name.startswith("arith.") and owner.spec.pure)
+    return computes and all(map(is_of_block, owner.operands))
 
 
 def is_alike(op: Op) -> bool:
