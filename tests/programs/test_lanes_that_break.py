@@ -1,4 +1,4 @@
-"""A ``for`` of the same rounds for all threads, until they ``break``: lanes of vectors on a CPU; beside Python."""
+"""A ``for`` of which threads make the same rounds until they ``break``: a CPU does it by lanes."""
 
 from __future__ import annotations
 
