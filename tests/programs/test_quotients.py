@@ -160,6 +160,24 @@ def test_by_constants(any_context: DeviceContext, first: int) -> None:
 
 
 @kernel
+def in_rows(out: Pointer[Int], first: Int32):
+    """Of indices in the grid, that may have more than 32 bits."""
+    i = global_idx.x
+    out[3 * i], out[3 * i + 1] = i // 18, i % 18
+    out[3 * i + 2] = (i + 7) // 1000 - (i + Int(first)) % 16
+
+
+@pytest.mark.parametrize("first", [0, 9, -30])
+@pytest.mark.parametrize("launch", [{"grid_dim": 4, "block_dim": 50}, {"over": 200}])
+def test_rows_of_constant_length(any_context: DeviceContext, first: int, launch: dict[str, int]) -> None:
+    out = np.zeros((200, 3), np.int64)
+    any_context.enqueue_function(in_rows, out, first, **launch)
+    any_context.synchronize()
+    i = np.arange(200)
+    np.testing.assert_array_equal(out, np.stack([i // 18, i % 18, (i + 7) // 1000 - (i + first) % 16], 1))
+
+
+@kernel
 def as_floats(x: Pointer[Float32], y: Pointer[Float64], first: Int32, far: Int):
     i = global_idx.x
     x[3 * i] = Float32(i)

@@ -343,19 +343,20 @@ class _Loops:
 
         shared = self.shared(context, parameters)
         if found is None:
-            ops = self.kernel.body.ops
-            with b.into(Region()) as whole:
-                row(zero, end, ops, few=self.quotient is not None)
-            if self.quotient is None:
-                b.region.ops += whole.ops
+            ops, cut = self.kernel.body.ops, self.quotient
+            if cut is None:
+                row(zero, end, ops)
                 return
+            wide = is_wide(b, shared.lookup(cut.divisor))  # here, where what it is made of dominates both
 
             def part(begin: Value, end: Value, part: Part) -> None:
                 row(begin, end, ops, part=part)
 
             with b.into(Region()) as parts:
-                in_parts(b, self.quotient, end, shared.lookup, part)
-            b.branch(is_wide(b, shared.lookup(self.quotient.divisor)), parts, whole)
+                in_parts(b, cut, end, shared.lookup, part)
+            with b.into(Region()) as whole:
+                row(zero, end, ops, few=True)
+            b.branch(wide, parts, whole)
             return
         low, high, here = zero, end, b.constant(True, I1)
         for bound in found.lows:
