@@ -163,8 +163,25 @@ def test_by_constants(any_context: DeviceContext, first: int) -> None:
 def in_rows(out: Pointer[Int], first: Int32):
     """Of indices in the grid, that may have more than 32 bits."""
     i = global_idx.x
-    out[3 * i], out[3 * i + 1] = i // 18, i % 18
-    out[3 * i + 2] = (i + 7) // 1000 - (i + Int(first)) % 16
+    out[3 * i], out[3 * i + 1] = i // 66, i % 66
+    out[3 * i + 2] = (i + 7) // 66 - (i + Int(first)) % 66 + i // 64 * 1000
+
+
+@kernel
+def by_powers(out: Pointer[Int], first: Int32):
+    i = global_idx.x
+    out[3 * i], out[3 * i + 1] = i // 64, i % 64
+    out[3 * i + 2] = (i & 63) * (i >> 6) + ((i + 3) % 64) - (i % 128) + (i >> 7) - (i & 7)
+
+
+@pytest.mark.parametrize("launch", [{"grid_dim": 4, "block_dim": 50}, {"over": 200}])
+def test_rows_of_a_power(any_context: DeviceContext, launch: dict[str, int]) -> None:
+    out = np.zeros((200, 3), np.int64)
+    any_context.enqueue_function(by_powers, out, 0, **launch)
+    any_context.synchronize()
+    i = np.arange(200)
+    further = (i & 63) * (i >> 6) + (i + 3) % 64 - i % 128 + (i >> 7) - (i & 7)
+    np.testing.assert_array_equal(out, np.stack([i // 64, i % 64, further], 1))
 
 
 @pytest.mark.parametrize("first", [0, 9, -30])
@@ -174,7 +191,8 @@ def test_rows_of_constant_length(any_context: DeviceContext, first: int, launch:
     any_context.enqueue_function(in_rows, out, first, **launch)
     any_context.synchronize()
     i = np.arange(200)
-    np.testing.assert_array_equal(out, np.stack([i // 18, i % 18, (i + 7) // 1000 - (i + first) % 16], 1))
+    further = (i + 7) // 66 - (i + first) % 66 + i // 64 * 1000
+    np.testing.assert_array_equal(out, np.stack([i // 66, i % 66, further], 1))
 
 
 @kernel

@@ -4,12 +4,13 @@
 scattered. But threads follow each other: the loop over them is cut where ``i // width`` changes, and in each
 part that is a number and ``i % width`` goes on by 1. So a row of a picture is gone through as a row.
 
-That is done where the divisor is no constant, or the index may have more than 32 bits: else vectors of
-quotients are cheap. Where the divisor turns out to be small, or negative, threads divide as they are written.
+That is done where the divisor is no constant, or it is a large one and the index may have more than 32 bits:
+else vectors of quotients are cheap. Where a divisor turns out to be small, or negative, threads divide.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 
 from weft.compiler.ir.builder import Builder
@@ -23,10 +24,10 @@ from weft.compiler.passes.indices import IndexPlus, thread_plus
 from weft.compiler.passes.thread_context import Rewriter, indexed, loop_nest
 from weft.record import record
 
-LEAST = 16
-"""Divisors from which on it pays: as many threads as a vector has."""
+LEAST, _LEAST_CONSTANT = 16, 64
+"""Divisors from which on it pays: as many threads as a vector has; more where dividing is cheap."""
 _MOST = 1 << 31
-_DIVISIONS = frozenset({"arith.divsi", "arith.remsi"})
+_DIVISIONS = frozenset({"arith.divsi", "arith.remsi", "arith.shrsi", "arith.andi"})
 
 
 @record
@@ -34,13 +35,13 @@ class Quotient:
     """What threads divide: their index, which is certain to be 0 or more, by what all of a row share."""
 
     index: IndexPlus
-    divisor: Value
+    divisor: Value | int
 
 
 def find_quotient(kernel: Function) -> Quotient | None:
     """The first of a kernel that is worth it."""
     ops = list(kernel.body.walk())
-    divisions = [op for op in ops if op.name in _DIVISIONS and op.result.type is I64]
+    divisions = [found for op in ops if (found := _divided(op))]
     if not divisions:
         return None
     analysis = GuardAnalysis({v for op in ops if op.spec.pure for v in op.results}, set(kernel.args))
@@ -50,14 +51,31 @@ def find_quotient(kernel: Function) -> Quotient | None:
         axes = analysis.axes(v)
         return axes is not None and "x" not in axes
 
-    for op in divisions:
-        index = thread_plus(op.operands[0], lambda v, _: shared(v))
-        ends, divisor = known.range(op.operands[0]), _given(op.operands[1])
-        if index is not None and index.name == "x" and ends is not None and ends[0] >= 0 and shared(divisor):
-            number = integer(divisor)
-            if number is None or (number >= LEAST and ends[1] >= 1 << 32):
+    for number, by, _ in divisions:
+        index, ends = thread_plus(number, lambda v, _: shared(v)), known.range(number)
+        if index is not None and index.name == "x" and ends is not None and ends[0] >= 0:
+            divisor = by if isinstance(by, int) else _given(by)
+            if isinstance(divisor, int):
+                if divisor >= _LEAST_CONSTANT and ends[1] >= 1 << 32:
+                    return Quotient(index, divisor)
+            elif shared(divisor):
                 return Quotient(index, divisor)
     return None
+
+
+def _divided(op: Op) -> tuple[Value, Value | int, bool] | None:
+    """What an operation divides, and by what, and whether it gives the rest; if it does."""
+    if op.name not in _DIVISIONS or op.result.type is not I64:
+        return None
+    number, by = op.operands
+    constant = integer(by)
+    if op.name in ("arith.divsi", "arith.remsi"):
+        return number, by if constant is None else constant, op.name == "arith.remsi"
+    if constant is None or not 0 < constant < _MOST:
+        return None
+    if op.name == "arith.shrsi":
+        return (number, 1 << constant, False) if constant < 31 else None
+    return (number, constant + 1, True) if constant & (constant + 1) == 0 else None
 
 
 def _given(divisor: Value) -> Value:
@@ -67,8 +85,11 @@ def _given(divisor: Value) -> Value:
     return op.operands[2] if isinstance(op, Op) and safe else divisor
 
 
-def is_wide(b: Builder, divisor: Value) -> Value:
-    """Whether a divisor is large enough, and no larger than is followed."""
+def is_wide(b: Builder, found: Quotient, lookup: Callable[[Value], Value]) -> Value:
+    """Whether the divisor is large enough, and no larger than is followed."""
+    if isinstance(found.divisor, int):
+        return b.constant(True, I1)
+    divisor = lookup(found.divisor)
     return b.compare("ult", b.arith("subi", divisor, b.constant(LEAST, I64)), b.constant(_MOST - LEAST, I64))
 
 
@@ -80,7 +101,8 @@ def in_parts(
     part: Callable[[Value, Value, Part], None],
 ) -> None:
     """Emit the threads along x that are before an end as parts: ``part(begin, end, what is known)``."""
-    zero, one, divisor = b.constant(0, I64), b.constant(1, I64), lookup(found.divisor)
+    zero, one, divisor = b.constant(0, I64), b.constant(1, I64), found.divisor
+    divisor = b.constant(divisor, I64) if isinstance(divisor, int) else lookup(divisor)
     first = zero
     for name, offsets in (("addi", found.index.plus), ("subi", found.index.minus)):
         for offset in offsets:
@@ -108,13 +130,15 @@ class Part:
         self.product = product
         """The quotient times the divisor."""
         self.names = Names()
-        self.divisor = self.names.of(found.divisor)
         self.known = Decided({}, self.fact)
+        self.divisor: Hashable = None
+        self.divisor = self._name(found.divisor)
         self.index = self._sum(found.index)
 
     def fact(self, v: Value) -> tuple[int, int] | None:
         """How far a value goes that is known here alone."""
-        return (LEAST, _MOST - 1) if self.names.of(v) == self.divisor else None
+        given = not isinstance(self.found.divisor, int) and self.names.of(v) == self.divisor
+        return (LEAST, _MOST - 1) if given else None
 
     def op(self, op: Op, rewriter: Rewriter) -> bool:
         """Copy an operation of which here more is known, if it is one."""
@@ -124,13 +148,14 @@ class Part:
         return made is not None
 
     def _made(self, op: Op, rewriter: Rewriter) -> Value | None:
-        if op.name in _DIVISIONS and op.result.type is I64:
-            index, divisor = thread_plus(op.operands[0], lambda v, _: True), self.known.simple(op.operands[1])
-            if index is None or self._sum(index) != self.index or self.names.of(divisor) != self.divisor:
-                return None
-            if op.name == "arith.divsi":
+        divided = _divided(op)
+        if divided is not None:
+            number, by, rest = divided
+            index = thread_plus(number, lambda v, _: True)
+            if index is not None and self._sum(index) == self.index and self._name(by) == self.divisor:
+                if rest:
+                    return self.b.arith("subi", rewriter.lookup(number), self.product)
                 return self.quotient
-            return self.b.arith("subi", rewriter.lookup(op.operands[0]), self.product)
         if op.name == "arith.sitofp":
             made = converted(self.b, op, rewriter.lookup(op.operands[0]), self.known.range(op.operands[0]))
             return None if made is None else made.result
@@ -140,9 +165,12 @@ class Part:
         simple = self.known.simple(op.result)
         return rewriter.lookup(simple) if simple is not op.result else None
 
+    def _name(self, divisor: Value | int) -> Hashable:
+        return divisor if isinstance(divisor, int) else self.names.of(self.known.simple(divisor))
+
     def _sum(self, index: IndexPlus) -> Hashable:
-        plus, minus = (frozenset(map(self.names.of, part)) for part in index[1:])
-        return index.name, plus, minus, len(index.plus), len(index.minus)
+        plus, minus = (frozenset(Counter(map(self.names.of, part)).items()) for part in index[1:])
+        return index.name, plus, minus
 
 
 class Names:
@@ -159,6 +187,6 @@ class Names:
             name: Hashable = v
             if isinstance(op, Op) and op.spec.pure and not op.regions and len(op.results) == 1:
                 key = op.name, repr(sorted(op.attrs.items())), v.type, *map(self.of, op.operands)
-                name = self._numbers.setdefault(key, len(self._numbers))
+                name = "made", self._numbers.setdefault(key, len(self._numbers))
             self._known[v] = name
         return self._known[v]

@@ -347,7 +347,7 @@ class _Loops:
             if cut is None:
                 row(zero, end, ops)
                 return
-            wide = is_wide(b, shared.lookup(cut.divisor))  # here, where what it is made of dominates both
+            wide = is_wide(b, cut, shared.lookup)  # here, where what it is made of dominates both loops
 
             def part(begin: Value, end: Value, part: Part) -> None:
                 row(begin, end, ops, part=part)
