@@ -8,19 +8,23 @@ body with barriers is split at them (``weft.compiler.passes.barrier_split``).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from weft.abi.cpu_limits import MOST_THREADS, MOST_TOGETHER, STRIP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I8, I64, AddressSpace, pointer
 from weft.compiler.passes.barrier_split import BarrierBody
 from weft.compiler.passes.block_order import goes_down
+from weft.compiler.passes.clamped import Clamps, find_clamps
 from weft.compiler.passes.end_threads import return_ends
 from weft.compiler.passes.group_cut import block_number, has_meeting
 from weft.compiler.passes.group_loops import Group
 from weft.compiler.passes.guard_bounds import take_guards, threads_within
 from weft.compiler.passes.indices import only_global
 from weft.compiler.passes.inline_barriers import has_barrier, inline_barriers
-from weft.compiler.passes.interior import find_interior
+from weft.compiler.passes.interior import Interior, find_interior
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.looks import note_looks
 from weft.compiler.passes.meeting import Decisions
@@ -165,9 +169,9 @@ class _Loops:
         apart = group or frame.looks
         self.beside = None if apart else side_by_side(kernel, self.together, frame)
         self.interior = None if self.together.splits else find_interior(kernel)
-        self.quotient = None
-        if not self.together.splits and self.interior is None:
-            self.quotient = find_quotient(kernel)
+        plain = not self.together.splits and self.interior is None
+        self.clamps = find_clamps(kernel) if plain else None
+        self.quotient = find_quotient(kernel) if plain and self.clamps is None else None
         cut = bool(self.together.splits) and self.beside is None and not group
         self.down = cut and goes_down(kernel)
         self.record = LaunchRecord(self.b, Value(_P, None, "launch"))
@@ -328,12 +332,12 @@ class _Loops:
         end = self.narrowed(0, context, parameters, count)
 
         def row(
-            begin: Value, end: Value, ops: list[Op], *, few: bool = False, part: Part | None = None
+            begin: Value, end: Value, ops: list[Op], *, few: bool = False, inside: Part | Clamps | None = None
         ) -> None:
             (region,), (x,) = indexed("thread_x")
             place = replace(context, thread_id=[x, *context.thread_id[1:]])
             rewriter = _ThreadRewriter(b, place, self.frame, head)
-            rewriter.part = part
+            rewriter.inside = inside
             rewriter.mapping.update(zip(self.kernel.args, parameters, strict=True))
             with b.into(region):
                 for op in ops:
@@ -342,22 +346,38 @@ class _Loops:
             b.emit("weft.for", (begin, end, b.constant(1, I64)), (), attrs, (region,))
 
         shared = self.shared(context, parameters)
-        if found is None:
+        if found is not None:
+            self.partitioned(found, row, end, shared)
+        elif self.clamps is not None:
+            ops, clamps = self.kernel.body.ops, self.clamps
+            low, high = clamps.ends(b, end, shared.lookup)
+            self.beside_of(low, high, end, partial(row, ops=ops))
+            row(low, high, ops, inside=clamps)
+        elif self.quotient is not None:
             ops, cut = self.kernel.body.ops, self.quotient
-            if cut is None:
-                row(zero, end, ops)
-                return
             wide = is_wide(b, cut, shared.lookup)  # here, where what it is made of dominates both loops
-
-            def part(begin: Value, end: Value, part: Part) -> None:
-                row(begin, end, ops, part=part)
-
             with b.into(Region()) as parts:
-                in_parts(b, cut, end, shared.lookup, part)
+                in_parts(b, cut, end, shared.lookup, lambda low, high, part: row(low, high, ops, inside=part))
             with b.into(Region()) as whole:
                 row(zero, end, ops, few=True)
             b.branch(wide, parts, whole)
-            return
+        else:
+            row(zero, end, self.kernel.body.ops)
+
+    def beside_of(self, low: Value, high: Value, end: Value, row: Callable[[Value, Value], None]) -> None:
+        """Do the threads along x before some, and those behind them, as one loop twice."""
+        b, zero = self.b, self.b.constant(0, I64)
+        (edges,), (side,) = indexed("side")
+        with b.into(edges):
+            first = b.compare("eq", side, zero)
+            row(b.select(first, zero, high), b.select(first, low, end))
+        loop_nest(b, [edges], [(zero, b.constant(2, I64))], parallel=False)
+
+    def partitioned(
+        self, found: Interior, row: Callable[..., None], end: Value, shared: _BlockRewriter
+    ) -> None:
+        """Rows of threads in which a test of where they are is asked for those at the edges alone."""
+        b, zero = self.b, self.b.constant(0, I64)
         low, high, here = zero, end, b.constant(True, I1)
         for bound in found.lows:
             low = self.larger(low, threads_within(b, bound, shared.lookup))
@@ -368,13 +388,9 @@ class _Loops:
         for condition, wanted in found.rows:
             holds = shared.lookup(condition)
             here = b.arith("andi", here, holds if wanted else b.arith("xori", holds, b.constant(True, I1)))
-        (edges,), (side,) = indexed("side")
-        with b.into(edges):
-            first = b.compare("eq", side, zero)
-            row(b.select(first, zero, high), b.select(first, low, end), self.kernel.body.ops, few=True)
         with b.into(Region()) as across:
+            self.beside_of(low, high, end, partial(row, ops=self.kernel.body.ops, few=True))
             row(low, high, found.inside)
-            loop_nest(b, [edges], [(zero, b.constant(2, I64))], parallel=False)
         with b.into(Region()) as beside:
             row(zero, end, found.outside)
         b.branch(here, across, beside)
@@ -410,11 +426,11 @@ class _BlockRewriter(Rewriter):
 
 
 class _ThreadRewriter(Rewriter):
-    part: Part | None = None
-    """Of a row of threads, where there are several, of which each knows more."""
+    inside: Part | Clamps | None = None
+    """What is known of some of the threads of a row."""
 
     def op(self, op: Op) -> None:
-        if self.part is None or not self.part.op(op, self):
+        if self.inside is None or not self.inside.op(op, self):
             super().op(op)
 
     def returns(self, op: Op) -> None:

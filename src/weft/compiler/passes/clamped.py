@@ -1,0 +1,109 @@
+"""Indices that are held within an array: ``max(x - 1, 0)``, ``min(x + 1, width - 1)``.
+
+What is read at such an index seems scattered. But along x it is the thread's own place but for the ends of a
+row. So the threads' loop is cut into edge, interior, edge, and in the interior nothing is held back. A clamp
+may stand in loops whose bounds are constants: it is in the interior what it is for all of their rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.constants import integer
+from weft.compiler.ir.core import Function, Op, Value
+from weft.compiler.ir.types import I64
+from weft.compiler.passes.guard_bounds import Bound, GuardAnalysis, bound_of, threads_within
+from weft.compiler.passes.indices import Ranges, thread_plus
+from weft.compiler.passes.thread_context import Rewriter
+from weft.record import record
+
+
+@record
+class Clamps:
+    """Where indices are what they would be if nobody held them back."""
+
+    lows: list[Bound]
+    """Threads within one of these are not there yet."""
+    highs: list[Bound]
+    inside: dict[Value, Value]
+    """What each clamp is in the interior."""
+    rounds: dict[Value, tuple[int, int]]
+    """How far the indices of loops go, around clamps."""
+
+    def takes(self, bound: Bound) -> bool:
+        """Whether it is known how far a bound goes in all rounds of loops."""
+        return bound.limit not in self.rounds and not self.rounds.keys() & bound.place.minus
+
+    def ends(self, b: Builder, end: Value, lookup: Callable[[Value], Value]) -> tuple[Value, Value]:
+        """The first thread of the interior, and that behind the last, of those along x before an end."""
+
+        def within(bound: Bound, last: bool) -> Value:
+            def known(v: Value) -> Value:
+                return b.constant(self.rounds[v][last], I64) if v in self.rounds else lookup(v)
+
+            return threads_within(b, bound, known)
+
+        low, high = b.constant(0, I64), end
+        for bound in self.lows:
+            count = within(bound, False)
+            low = b.select(b.compare("sgt", count, low), count, low)
+        for bound in self.highs:
+            count = within(bound, True)
+            high = b.select(b.compare("slt", count, high), count, high)
+        low = b.select(b.compare("slt", low, end), low, end)
+        return low, b.select(b.compare("sgt", low, high), low, high)
+
+    def op(self, op: Op, rewriter: Rewriter) -> bool:
+        """Copy an operation as it is in the interior, if it is such a clamp."""
+        own = self.inside.get(op.results[0]) if op.results else None
+        if own is not None:
+            rewriter.mapping[op.results[0]] = rewriter.lookup(own)
+        return own is not None
+
+
+def find_clamps(kernel: Function) -> Clamps | None:
+    """Those of a kernel along x, if it has any."""
+    ops = list(kernel.body.walk())
+    clamps = list(_clamps(ops))
+    if not clamps:
+        return None
+    analysis = GuardAnalysis({v for op in ops if op.spec.pure for v in op.results}, set(kernel.args))
+    made = Clamps([], [], {}, dict(_rounds(ops)))
+    ranges = Ranges(made.rounds)
+
+    def shared(v: Value, axis: str = "x") -> bool:
+        axes = analysis.axes(v)
+        return v in made.rounds or (axes is not None and "x" not in axes)
+
+    for op in clamps:
+        condition, yes, no = op.operands
+        for own, negated in ((no, True), (yes, False)):
+            index = thread_plus(own, shared)
+            if index is None or index.name != "x" or made.rounds.keys() & index.minus:
+                continue
+            high, low = (bound_of(condition, way, shared, ranges) for way in (negated, not negated))
+            found, to = (high, made.highs) if high is not None else (low, made.lows)
+            if found is not None and found.axis == 0 and made.takes(found):
+                to.append(found)
+                made.inside[op.result] = own
+                break
+    return made if made.inside else None
+
+
+def _clamps(ops: list[Op]) -> Iterator[Op]:
+    """What is one of two integers by how integers compare."""
+    for op in ops:
+        if op.name == "arith.select" and op.result.type is I64:
+            test = op.operands[0].owner
+            if isinstance(test, Op) and test.name == "arith.cmpi":
+                yield op
+
+
+def _rounds(ops: list[Op]) -> Iterator[tuple[Value, tuple[int, int]]]:
+    for op in ops:
+        if op.name == "weft.for":
+            lower, upper, step = map(integer, op.operands)
+            if lower is not None and upper is not None and step and range(lower, upper, step):
+                first, last = lower, range(lower, upper, step)[-1]
+                yield op.regions[0].args[0], (min(first, last), max(first, last))
