@@ -48,6 +48,41 @@ def held(a: Pointer[Float32], out: Pointer[Float32], height: Int, width: Int, fa
         out[y * width + x] = Float32(small * 3 + large % 1000 - between)
 
 
+@kernel
+def taps(a: Pointer[Float32], out: Pointer[Float32], height: Int, width: Int, far: Int32):
+    """Of those within the array, and of those within other limits."""
+    x, y = global_idx.x, global_idx.y
+    if x < width and y < height:
+        total = Float32(0.0)
+        for dy in range(-1, 2):
+            for dx in range(2, -3, -1):
+                yy, xx = y + dy, x + dx
+                if 0 <= xx < width and yy >= 0 and yy < height:
+                    total += Float32(dx * 3 + dy) * a[yy * width + xx]
+                if dy == 0 and x + dx > Int(far) and x - dx <= Int(far) + 20:
+                    total += 100.0
+        for k in range(0, 7, 3):
+            if x + k >= 2 and (x + k < 9 or y > 2):
+                total -= Float32(k)
+        out[y * width + x] = total
+
+
+def of_taps(a: Any, far: int) -> Any:
+    height, width = a.shape
+    wide = np.zeros((height + 2, width + 4), np.float32)
+    wide[1:-1, 2:-2] = a
+    total = np.zeros_like(a)
+    x, y = np.arange(width)[None, :], np.arange(height)[:, None]
+    for dy in range(-1, 2):
+        for dx in range(2, -3, -1):
+            total += np.float32(dx * 3 + dy) * wide[1 + dy : 1 + dy + height, 2 + dx : 2 + dx + width]
+            if dy == 0:
+                total += np.where((x + dx > far) & (x - dx <= far + 20), np.float32(100), np.float32(0))
+    for k in range(0, 7, 3):
+        total -= np.where((x + k >= 2) & ((x + k < 9) | (y > 2)), np.float32(k), np.float32(0))
+    return total
+
+
 def of_neighbours(a: Any, far: int) -> Any:
     height, width = a.shape
     x, y = np.arange(width), np.arange(height)
@@ -77,7 +112,8 @@ def of_held(a: Any, far: int) -> Any:
 @pytest.mark.parametrize("width", [7, 32, 100, 131])
 @pytest.mark.parametrize("far", [0, 1, 5, 40])
 @pytest.mark.parametrize(
-    ("program", "expected"), [(neighbours, of_neighbours), (windows, of_windows), (held, of_held)]
+    ("program", "expected"),
+    [(neighbours, of_neighbours), (windows, of_windows), (held, of_held), (taps, of_taps)],
 )
 def test_beside_numpy(any_context: DeviceContext, program: Any, expected: Any, width: int, far: int) -> None:
     far = min(far, width - 1)

@@ -1,8 +1,9 @@
 """Indices that are held within an array: ``max(x - 1, 0)``, ``min(x + 1, width - 1)``.
 
 What is read at such an index seems scattered. But along x it is the thread's own place but for the ends of a
-row. So the threads' loop is cut into edge, interior, edge, and in the interior nothing is held back. A clamp
-may stand in loops whose bounds are constants: it is in the interior what it is for all of their rounds.
+row. So the threads' loop is cut into edge, interior, edge, and in the interior nothing is held back. Nor is
+anything asked there by the guards of a stencil's taps, ``if 0 <= x + k < width`` in loops of constant bounds:
+in the interior they hold for all of the rounds.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Callable, Iterator
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Value
-from weft.compiler.ir.types import I64
-from weft.compiler.passes.guard_bounds import Bound, GuardAnalysis, bound_of, threads_within
+from weft.compiler.ir.types import I1, I64
+from weft.compiler.passes.guard_bounds import Bound, GuardAnalysis, bound_of, parts_of, threads_within
 from weft.compiler.passes.indices import Ranges, thread_plus
 from weft.compiler.passes.thread_context import Rewriter
 from weft.record import record
@@ -28,10 +29,12 @@ class Clamps:
     highs: list[Bound]
     inside: dict[Value, Value]
     """What each clamp is in the interior."""
+    holding: set[Value]
+    """Comparisons that hold there."""
     rounds: dict[Value, tuple[int, int]]
     """How far the indices of loops go, around clamps."""
 
-    def takes(self, bound: Bound) -> bool:
+    def knows(self, bound: Bound) -> bool:
         """Whether it is known how far a bound goes in all rounds of loops."""
         return bound.limit not in self.rounds and not self.rounds.keys() & bound.place.minus
 
@@ -55,40 +58,50 @@ class Clamps:
         return low, b.select(b.compare("sgt", low, high), low, high)
 
     def op(self, op: Op, rewriter: Rewriter) -> bool:
-        """Copy an operation as it is in the interior, if it is such a clamp."""
-        own = self.inside.get(op.results[0]) if op.results else None
-        if own is not None:
-            rewriter.mapping[op.results[0]] = rewriter.lookup(own)
-        return own is not None
+        """Copy an operation as it is in the interior, if more is known of it there."""
+        made = op.results[0] if op.results else None
+        if made in self.inside:
+            rewriter.mapping[made] = rewriter.lookup(self.inside[made])
+        elif made in self.holding:
+            rewriter.mapping[made] = rewriter.b.constant(True, I1)
+        else:
+            return False
+        return True
 
 
 def find_clamps(kernel: Function) -> Clamps | None:
     """Those of a kernel along x, if it has any."""
     ops = list(kernel.body.walk())
-    clamps = list(_clamps(ops))
-    if not clamps:
+    clamps, guards = list(_clamps(ops)), list(_guards(ops))
+    if not (clamps or guards):
         return None
     analysis = GuardAnalysis({v for op in ops if op.spec.pure for v in op.results}, set(kernel.args))
-    made = Clamps([], [], {}, dict(_rounds(ops)))
+    made = Clamps([], [], {}, set(), dict(_rounds(ops)))
     ranges = Ranges(made.rounds)
 
     def shared(v: Value, axis: str = "x") -> bool:
         axes = analysis.axes(v)
         return v in made.rounds or (axes is not None and "x" not in axes)
 
+    def takes(condition: Value, negated: bool) -> bool:
+        """Note where a comparison holds, or does not, if it does along x."""
+        high, low = (bound_of(condition, way, shared, ranges) for way in (negated, not negated))
+        found, to = (high, made.highs) if high is not None else (low, made.lows)
+        takes = found is not None and found.axis == 0 and made.knows(found)
+        if found is not None and takes:
+            to.append(found)
+        return takes
+
     for op in clamps:
         condition, yes, no = op.operands
         for own, negated in ((no, True), (yes, False)):
             index = thread_plus(own, shared)
-            if index is None or index.name != "x" or made.rounds.keys() & index.minus:
-                continue
-            high, low = (bound_of(condition, way, shared, ranges) for way in (negated, not negated))
-            found, to = (high, made.highs) if high is not None else (low, made.lows)
-            if found is not None and found.axis == 0 and made.takes(found):
-                to.append(found)
+            if index is not None and index.name == "x" and takes(condition, negated):
                 made.inside[op.result] = own
                 break
-    return made if made.inside else None
+    for op in guards:
+        made.holding.update(part for part in parts_of(op.operands[0], False) if takes(part, False))
+    return made if made.inside or made.holding else None
 
 
 def _clamps(ops: list[Op]) -> Iterator[Op]:
@@ -98,6 +111,15 @@ def _clamps(ops: list[Op]) -> Iterator[Op]:
             test = op.operands[0].owner
             if isinstance(test, Op) and test.name == "arith.cmpi":
                 yield op
+
+
+def _guards(ops: list[Op]) -> Iterator[Op]:
+    """Branches without another side in loops of constant bounds, as a stencil's taps have them."""
+    for op in ops:
+        if op.name == "weft.for" and all(integer(v) is not None for v in op.operands):
+            for inner in op.regions[0].walk():
+                if inner.name == "weft.if" and not inner.regions[1].ops:
+                    yield inner
 
 
 def _rounds(ops: list[Op]) -> Iterator[tuple[Value, tuple[int, int]]]:
