@@ -13,7 +13,7 @@ import gc
 import importlib.util
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from operator import attrgetter, methodcaller
 from types import (
@@ -301,14 +301,22 @@ class _Walk:
             found = _module(scope, name, level)
             self.value(found)
 
-    def chain(self, value: Any, names: Iterable[str]) -> list[Any]:
-        """Look into a value, and what attributes lead to from it; all of them."""
+    def chain(self, value: Any, names: Sequence[str]) -> list[Any]:
+        """Look into a value, and what attributes lead to from it; all of them.
+
+        Where that ends, at a property or at what is given to a function, the rest may be of anything.
+        """
         self.value(value)
         reached = [value]
-        for name in names:
-            if value is _UNKNOWN or value is NOTHING:
+        for n, name in enumerate(names):
+            if value is NOTHING:
                 break
-            value = self.attribute(value, name)
+            holder, value = value, self.attribute(value, name)
+            if value is _UNKNOWN:
+                kind = cast("type[Any]", type(holder))
+                own = holder.__name__ if isinstance(holder, ModuleType) else kind.__module__
+                self.loose.update(names[n:] if not _is_own(own) else ())
+                break
             self.value(value)
             reached.append(value)
         return reached
