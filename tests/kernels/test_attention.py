@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
 from weft import BFloat16, DeviceError, Int, LaunchError
+from weft.calls.planned import plans_by_key
 from weft.compile import compile_info
 from weft.gpu.host import DeviceContext
 from weft.kernels import attention, decode_attention
-from weft.kernels.calls.planned import plans_by_key
 from weft.kernels.flash import decoding, hopper, plan, warps
 from weft.layout import Layout
 from weft.layout.tma_async import TensorMapSwizzle

@@ -131,7 +131,7 @@ def test_a_cpu_goes_by_rows_as_by_elements(
     shape[axis] = 20  # so that places are met more than once
     places = generator.integers(-x.shape[axis], x.shape[axis], shape)
     values = generator.integers(0, 99, shape).astype(np.float32)
-    monkeypatch.setattr("weft.kernels.calls.planned.plans_by_key", {})
+    monkeypatch.setattr("weft.calls.planned.plans_by_key", {})
     if not one_by_one:  # by atomics and in the order of memory, as a GPU does it
         monkeypatch.setattr("weft.kernels.gathering._in_order", Mock(return_value=False))
         monkeypatch.setattr("weft.kernels.gathering.COLUMN", 0)

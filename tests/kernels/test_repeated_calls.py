@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
 from weft import Float32, LaunchError, Tensor
+from weft.calls import planned
+from weft.calls.keys import key_of
 from weft.gpu.host import DeviceContext
 from weft.kernels import (
     cumsum,
@@ -28,8 +30,6 @@ from weft.kernels import (
     topk,
     transpose,
 )
-from weft.kernels.calls import planned
-from weft.kernels.calls.keys import key_of
 from weft.kernels.operands import Operands
 from weft.layout import Layout
 
@@ -211,19 +211,44 @@ def test_globals_that_are_arguments_are_told_apart(
             np.testing.assert_allclose(result, a @ a * 2 + float(now), rtol=1e-3, atol=1e-4)
 
 
-def test_functions_of_objects_are_not_told_apart() -> None:
-    class Holder:
-        by = Float32(3)
+class Holder:
+    by: Any = Float32(2)
+    plus: Any
 
-    holder, x = Holder(), normal(8, 8)
+    def __init__(self) -> None:
+        self.inner: Any = self
+
+
+def test_functions_go_by_the_attributes_of_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    holder, other, x, first, second = Holder(), Holder(), normal(8, 8), normal(8, 8), normal(8, 8)
 
     def scale(x: Any, i: Any, j: Any) -> Any:
-        return x * holder.by
+        return x * holder.by + holder.inner.plus[i, j]
 
-    for by in (3, 4):
-        holder.by = Float32(by)
-        np.testing.assert_allclose(matmul(x, x, epilogue=scale), x @ x * by, rtol=1e-4, atol=1e-5)
-    assert key_of(matmul, (x, x), {"epilogue": scale}) is None
+    def ends() -> None:
+        expected = x @ x * float(holder.by) + holder.inner.plus
+        np.testing.assert_allclose(matmul(x, x, epilogue=scale), expected, rtol=1e-4, atol=1e-5)
+
+    holder.plus, other.plus = first, second
+    for decided in (True, False):
+        if not decided:
+            only_planned(monkeypatch)
+        for inner in (holder, other):
+            holder.inner = inner
+            for by in (Float32(3), 4, Float32(5), 4.5):
+                holder.by = by
+                ends()
+            del holder.by
+            ends()
+        holder.plus, other.plus = second, first
+    with pytest.MonkeyPatch.context() as rebound:
+        rebound.setattr(Holder, "by", Float32(7))
+        with pytest.raises(AssertionError, match="decided anew"):
+            ends()
+    monkeypatch.undo()
+    for by in (7, 8):
+        monkeypatch.setattr(Holder, "by", Float32(by))
+        ends()
 
 
 def test_arrays_of_the_host_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def test_elementwise_by_vectors(device: DeviceContext, n: int, width: int) -> No
     )
     pitch = Int(n)
 
-    def body(i: Int, j: Int, *, width: Comptime[int]) -> None:
+    def body(i: Int, j: Int, width: Comptime[int]) -> None:
         y.ptr.store(i * pitch + j, 10.0 * width + x.ptr.load(i * pitch + j, width=width))
 
     elementwise(body, (2, n), device, simd_width=width)
@@ -222,6 +222,30 @@ def test_attributes_of_an_object_are_captured(device: DeviceContext) -> None:
     assert variants(device) == before
     waves.factor = 0.5
     assert waves.step() == [7.0 + 0.5 * 23.0] * 4
+
+
+class Gain:
+    by: Any = 2.0
+
+
+def test_attributes_of_classes_are_what_they_are_at_each_launch(device: DeviceContext) -> None:
+    x, own = device.enqueue_create_buffer(Float32, 1), Gain()
+
+    class Holder:
+        @property
+        def gain(self) -> Gain:
+            return own
+
+    holder = Holder()
+
+    def body(i: Int) -> None:
+        x[i] = own.by + 10 * holder.gain.by
+
+    for by in (2.0, 3.0, 2.0):
+        Gain.by = by
+        elementwise(body, 1)
+        with x.map_to_host() as host:
+            assert host[0] == 11 * by
 
 
 u: Any = None

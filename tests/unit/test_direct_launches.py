@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -337,6 +338,44 @@ def test_arrays_of_numpy(ctx: DeviceContext) -> None:
     ctx.enqueue_function(shifted, read_only, wide[0], 4, grid_dim=1, block_dim=1)
     ctx.synchronize()
     assert wide.tolist() == [[1.0] * 4, *[[0.0] * 4] * 3]
+
+
+def test_arrays_of_numpy_beside_buffers(ctx: DeviceContext) -> None:
+    buffer, y = ctx.enqueue_create_buffer(Float32, 9), np.zeros(8, np.float32)
+    buffer.enqueue_fill(3.0)
+    repeated(lambda: ctx.enqueue_function(shifted, buffer, y, 8, grid_dim=1, block_dim=1), ctx)
+    count = lane(ctx).words.submitted
+    for n in range(1, 4):
+        y, other = np.zeros(8, np.float32), ctx.enqueue_create_buffer(Float32, 8)
+        other.enqueue_fill(float(n))
+        ctx.enqueue_function(shifted, other, y, 8, grid_dim=1, block_dim=1)
+        ctx.synchronize()
+        assert y.tolist() == [n + 1.0] * 8
+    assert lane(ctx).words.submitted <= count + 3
+    same = np.ctypeslib.as_array((ctypes.c_float * 9).from_address(buffer.address))
+    for _ in range(3):  # each step takes from the one before
+        same[0] = 1.0
+        ctx.enqueue_function(shifted, buffer, same[1:], 8, grid_dim=1, block_dim=1)
+        ctx.synchronize()
+        assert same.tolist() == [*range(1, 10)]
+
+
+def test_arrays_beside_buffers_stay_while_a_kernel_uses_them(ctx: DeviceContext) -> None:
+    flag, buffer = ctx.enqueue_create_buffer(Int32, 1), ctx.enqueue_create_buffer(Float32, 4)
+    y = np.zeros(4, np.float32)
+    repeated(lambda: ctx.enqueue_function(shifted, buffer, y, 4, grid_dim=1, block_dim=1), ctx)
+    out = ctx.enqueue_create_buffer(Int32, 1)
+    for buffers in (flag, out):
+        buffers.enqueue_fill(0)
+    ctx.synchronize()
+    count = sys.getrefcount(y)
+    side = ctx.create_stream()
+    ctx.enqueue_function(wait_for, flag, out, grid_dim=1, block_dim=1)
+    ctx.enqueue_function(shifted, buffer, y, 4, grid_dim=1, block_dim=1)
+    assert sys.getrefcount(y) > count
+    ctx.enqueue_function(raise_flag, flag, grid_dim=1, block_dim=1, stream=side)
+    ctx.synchronize()
+    assert sys.getrefcount(y) == count
 
 
 @kernel

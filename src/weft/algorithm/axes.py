@@ -167,17 +167,22 @@ def scan_axis(
 
 def result_like(src: Any, kind: Any, shape: tuple[int, ...], place: RunsOn) -> Any:
     """An array of NumPy's for one of those, a ``Tensor`` for one, and a tensor over a buffer for one."""
-    context: Any = place.context
     dtype = as_dtype(kind)
     if type(src).__module__ == "numpy" and dtype.in_numpy and dtype.is_number:
         import numpy as np
 
         place.waits = True
-        return np.empty(shape, dtype.numpy)
+        return place.result(lambda context: np.empty(shape, dtype.numpy))
     if hasattr(src, "to_layout_tensor") and dtype.is_number:
-        return cast("Any", type(src))(dtype, shape, context)
+
+        def tensor(context: Any) -> Any:
+            made = cast("Any", type(src))(dtype, shape, context)
+            made.storage.lend(context)  # so that who reads it waits, whoever launches
+            return made
+
+        return place.result(tensor)
     if type(src).__module__.partition(".")[0] == "weft":
-        buffer: Any = context.enqueue_create_buffer(kind, max(1, prod(shape)))
-        return buffer.tensor(Layout.row_major(shape))
+        size, layout = max(1, prod(shape)), Layout.row_major(shape)
+        return place.result(lambda context: context.enqueue_create_buffer(kind, size).tensor(layout))
     found = f"of {a_(type(src).__name__)} there are no results of {dtype}"
     raise LaunchError.here("argument-type", found, "give out=, an array for the results")

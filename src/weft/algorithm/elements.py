@@ -23,19 +23,20 @@ WIDE = 16
 """Bytes of the widest access."""
 
 
-def check_parameters(func: Any, count: int, algorithm: str, what: str) -> None:
-    """Refuse a function that cannot be called with so many arguments, which are ``what``."""
+def check_parameters(func: Any, count: int, algorithm: str, what: str, *, named: str = "") -> None:
+    """Refuse a function that cannot be called with so many arguments, ``what``, and a ``named`` one."""
     definition = getattr(func, "definition", None)
     if definition is None:
         return
-    taken = [p for p in parameters(definition) if not p.keyword_only and p.name not in func.bound]
+    given = {named, *func.bound}
+    taken = [p for p in parameters(definition) if not p.keyword_only and p.name not in given]
     needed = [p for p in taken if p.default is MISSING]
     if len(needed) <= count <= len(taken):
         return
-    given = f"{count} argument{'s' * (count != 1)}"
+    calls = f"{algorithm} calls {func.__name__} with {count} argument{'s' * (count != 1)}"
     refuse(
         "argument-count",
-        f"{algorithm} calls {func.__name__} with {given}, but it takes {len(taken)}",
+        f"{calls}, but it takes {len(taken)}",
         notes=(f"{func.__name__}{describe_parameters(definition)}",),
         hint=f"give it {what}",
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from weft.algorithm import kernels
 from weft.algorithm.places import RunsOn, as_count, as_shape
+from weft.calls.planned import planned
 from weft.diagnostics import refuse
 from weft.lang import Comptime, Int, func
 from weft.lang.host_closures import steady
@@ -40,6 +41,7 @@ def elementwise(
 def elementwise(
     func: Callable[..., object], shape: tuple[int, ...], context: DeviceContext | None = None
 ) -> None: ...
+@planned
 def elementwise(
     func: Callable[..., object],
     shape: int | tuple[int, ...],
@@ -80,12 +82,12 @@ def elementwise(
     width = 1 if simd_width is None else as_count(simd_width, "simd_width", 3)
     func = steady(func)
     with RunsOn(func, context=context) as place:
-        place.context.enqueue_function(
+        place.launch_over(
             kernels.elementwise,
+            over_of(extents, width),
             func=func,
             extents=extents,
             simd_width=simd_width,
-            over=over_of(extents, width),
         )
 
 
@@ -96,6 +98,7 @@ def over_of(extents: tuple[int, ...], width: int = 1) -> tuple[int, ...]:
     return over[-max(1, min(len(extents), kernels.RANK)) :]
 
 
+@planned
 def parallelize(
     func: Callable[[Int], None],
     num_work_items: int,
@@ -131,10 +134,11 @@ def parallelize(
     func = steady(func)
     with RunsOn(func, context=context) as place:
         blocks = place.threads_are_loops
-        where: dict[str, Any] = {"grid_dim": workers, "block_dim": 1} if blocks else {"over": workers}
-        if workers:
-            where.update(count=count, workers=workers, blocks=blocks)
-            place.context.enqueue_function(kernels.parallelize, func=func, **where)
+        named: dict[str, Any] = {"func": func, "count": count, "workers": workers, "blocks": blocks}
+        if workers and blocks:
+            place.launch(kernels.parallelize, workers, 1, **named)
+        elif workers:
+            place.launch_over(kernels.parallelize, workers, **named)
 
 
 @func

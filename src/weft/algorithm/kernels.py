@@ -29,7 +29,8 @@ def index_of(extents: Any) -> Any:
 @kernel
 def elementwise(func: Callable[..., object], extents: Any, *, simd_width: Comptime[Any]):
     """A function for each index of a range whose last extent counts stretches of ``simd_width``."""
-    check_parameters(func, len(extents), "elementwise", "an index for each extent of shape")
+    width = "" if simd_width is None else "width"
+    check_parameters(func, len(extents), "elementwise", "an index for each extent of shape", named=width)
     index = index_of(extents)
     if simd_width is None:
         func(*index)

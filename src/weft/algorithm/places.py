@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
+from weft.calls.recording import Made, active, launch
+from weft.calls.spans import span_of
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType, as_dtype
 from weft.lang import Kernel
@@ -17,6 +19,7 @@ from weft.lang.number import Number
 from weft.targets import find_target
 
 if TYPE_CHECKING:
+    from weft.calls.recording import Make
     from weft.gpu.host import DeviceBuffer, DeviceContext, DeviceStream
     from weft.lang import UInt8
 
@@ -64,6 +67,8 @@ class RunsOn:
                 "make one: DeviceContext()",
                 at=("context", 2),
             )
+        if active.recording is not None:
+            active.recording.read.extend(values)
         found = context or next((own for value in values for own in _contexts(value)), None)
         self.waits: bool = found is None
         self.context: DeviceContext = found or above().cpu()
@@ -83,23 +88,45 @@ class RunsOn:
     def launch(self, kernel: Kernel[...], grid: int, block: int, /, *given: Any, **arguments: Any) -> None:
         """Launch a kernel; a message then shows arguments of the user's call that have the same names."""
         where = {"grid_dim": grid, "block_dim": block, "stream": self.stream}
-        self.context.enqueue_function(kernel, *given, **where, **arguments)
+        launch(self.context, kernel, given, {**where, **arguments})
 
     def launch_over(self, kernel: Kernel[...], over: Any, /, *given: Any, **arguments: Any) -> None:
         """Launch a kernel for each element of a range."""
-        self.context.enqueue_function(kernel, *given, over=over, stream=self.stream, **arguments)
+        launch(self.context, kernel, given, {"over": over, "stream": self.stream, **arguments})
 
     def make(self, kind: Any, size: int) -> Any:
         """Memory for so many elements, one at least."""
         scratch, dtype, size = self._scratch, as_dtype(kind), size or 1
         if scratch is None:
-            return self.context.enqueue_create_buffer(kind, size)
+            return self._made(lambda context: context.enqueue_create_buffer(kind, size), result=False)
         begin, self._taken = self._taken, self._taken + -(-size * dtype.itemsize // _PIECE) * _PIECE
         if self._taken > len(scratch):
             message = f"scratch has {len(scratch)} bytes, and {self._taken} are needed here, if not more"
             raise LaunchError.here("argument-type", message, "make it larger", at=("scratch", 6))
         address = scratch.address + begin
         return type(scratch)(scratch.context, dtype, scratch.allocation, address, size)
+
+    def one(self, kind: Any) -> Any:
+        """Memory for one element that Python reads: of NumPy's where the device shares the host's memory."""
+        dtype = as_dtype(kind)
+        if not (self.context.info.shares_host and dtype.in_numpy and dtype.is_number):
+            return self.result(lambda context: context.enqueue_create_buffer(kind, 1))
+        import numpy as np
+
+        self.waits = True
+        return self.result(lambda context: np.empty(1, dtype.numpy))
+
+    def result(self, make: Make) -> Any:
+        """An array for the caller."""
+        return self._made(make, result=True)
+
+    def _made(self, make: Make, *, result: bool) -> Any:
+        array = make(self.context)
+        if active.recording is not None:
+            span = span_of(array)
+            noted = Made(_room, make, array, span.begin, span.end - span.begin)
+            (active.recording.results if result else active.recording.scratch).append(noted)
+        return array
 
     def wait(self) -> None:
         """Wait for what was launched."""
@@ -143,6 +170,13 @@ class RunsOn:
     def __exit__(self, kind: object, *_: object) -> None:
         if self.waits and kind is None:
             self.wait()
+            if active.recording is not None:
+                active.recording.waits = True
+
+
+def _room(size: tuple[int, ...]) -> Make:
+    """What makes memory of so many bytes."""
+    return lambda context: context.enqueue_create_buffer(DType.uint8, size[0])
 
 
 def _contexts(value: Any) -> list[Any]:

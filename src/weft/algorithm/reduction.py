@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.algorithm import kernels
-from weft.algorithm.axes import axis_of, reduce_axis, result_like, scan_axis
+from weft.algorithm.axes import Axis, axis_of, reduce_axis, result_like, scan_axis
 from weft.algorithm.elements import at, flat, is_aligned, kind_of, readable, size_of
 from weft.algorithm.moments import Moments, join
 from weft.algorithm.places import RunsOn, Where, are_same, as_count, overlap
+from weft.calls.planned import planned
 from weft.diagnostics import LaunchError
 from weft.diagnostics.flags import as_flag
 from weft.dtype import DType, as_dtype
@@ -83,7 +84,14 @@ def reduce(
         >>> reduce(lambda a, b: a * b, np.array([[1, 2, 3], [4, 5, 6]]), axis=0)
         array([ 4, 10, 18])
     """
-    src, where = readable(src), Where(context=context, stream=stream, scratch=scratch)
+    where = Where(context=context, stream=stream, scratch=scratch)
+    found = _reduced(func, src, init, axis=axis, out=out, **where)
+    return found if found is None or axis is not None else _element(found)
+
+
+@planned
+def _reduced(func: Any, src: Any, init: Any, *, axis: Any, out: Any, **where: Any) -> Any:
+    src = readable(src)
     kind = _accumulates(src, init, out)
     if axis is not None:
         return _reduce_axis("reduce", func, src, axis, init, kind, out, where)
@@ -110,10 +118,17 @@ def map_reduce(
         >>> map_reduce(lambda i: x[i] * y[i], lambda a, b: a + b, 4, 0.0)
         6.0
     """
-    kind, where = _accumulates(None, init, out), Where(context=context)
-    return _reduce("map_reduce", func, generator, as_count(size, "size", 2), init, kind, out, where)
+    found = _map_reduced(generator, func, as_count(size, "size", 2), init, out, context)
+    return None if found is None else _element(found)
 
 
+@planned
+def _map_reduced(generator: Any, func: Any, size: int, init: Any, out: Any, context: Any) -> Any:
+    kind = _accumulates(None, init, out)
+    return _reduce("map_reduce", func, generator, size, init, kind, out, {"context": context})
+
+
+@planned
 def scan(
     func: Callable[[Any, Any], Any],
     src: Any,
@@ -196,7 +211,9 @@ def _scan(
         place.launch(kernels.scan, blocks, threads, dst=dst, init=init, exclusive=exclusive, **tiles)
 
 
-def _reduce(name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: Any, where: Where) -> Any:
+def _reduce(
+    name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: Any, where: Mapping[str, Any]
+) -> Any:
     first, func, src = first_of("init", init, kind), steady(func), steady(src)
     if not n and first is None:
         message = f"{name} has no element, and no init"
@@ -208,7 +225,8 @@ def _reduce(name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: A
             rounds = place.rounds(kind, threads, each, n)
             blocks = -(-n // (threads * each * rounds))
             last = blocks <= 1
-            into: Any = out if last and out is not None else place.make(kind, blocks)
+            result = place.one(kind) if last and out is None else out
+            into: Any = result if last else place.make(kind, blocks)
             if not n:
                 place.launch(kernels.store, 1, 1, dst=into, value=first)
                 break
@@ -222,11 +240,11 @@ def _reduce(name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: A
             return None
         if place.stream is not None:
             place.wait()
-        return _element(into)
+        return into
 
 
 def _reduce_axis(
-    name: str, func: Any, src: Any, axis: Any, init: Any, kind: Any, out: Any, where: Where
+    name: str, func: Any, src: Any, axis: Any, init: Any, kind: Any, out: Any, where: Mapping[str, Any]
 ) -> Any:
     along, shape = axis_of(src, axis)
     first, func = first_of("init", init, kind), steady(func)
@@ -243,7 +261,9 @@ def _reduce_axis(
 
 
 def _element(buffer: Any) -> Any:
-    """The first element of a buffer, as Python has it."""
+    """The first element of a buffer or an array, as Python has it."""
+    if not hasattr(buffer, "map_to_host"):
+        return buffer.item()
     with buffer.map_to_host() as host:
         return above().call(kernels.first, (host,), {}) if not buffer.dtype.is_number else _plain(host[0])
 
@@ -319,12 +339,20 @@ def mean(src: Any, *, axis: int | None = None, context: DeviceContext | None = N
         LaunchError: there is no element.
     """
     count = _some("mean", src, axis)
-    total = reduce(_add, src, _floating(src)(0), axis=axis, context=context)
     if axis is None:
-        return total / count
-    with RunsOn(total, context=context) as place:
-        place.launch_over(kernels.divide, size_of(total), flat(total), count)
-    return total
+        return reduce(_add, src, _floating(src)(0), context=context) / count
+    return _means(src, axis, context, count)
+
+
+@planned
+def _means(src: Any, axis: Any, context: Any, count: int) -> Any:
+    src, kind = readable(src), _floating(src)
+    along, shape = axis_of(src, axis)
+    with RunsOn(src, context=context) as place:
+        into = result_like(src, kind, shape, place)
+        reduce_axis(place, _add, flat(src), along, kind, kind(0), into)
+        place.launch_over(kernels.divide, prod(shape), flat(into), count)
+    return into
 
 
 def variance(
@@ -351,23 +379,29 @@ def variance(
         >>> variance(x[0]), variance(x, axis=1, correction=0)
         (4.666666666666667, array([3.5, 0. ]))
     """
-    kind = _floating(src)
     count = _some("variance", src, axis) - correction
     if count <= 0:
         message = f"variance: correction is {correction}, and there are {count + correction} elements"
         raise LaunchError.here(
             "argument-type", message, "give it less, or more elements", at=("correction", 1)
         )
-    src = readable(src)
-    none = Moments(kind(0), kind(0), kind(0))
-    moments = partial(_moments, flat(src), kind(0))
-    if axis is None:
-        return float(map_reduce(moments, join, size_of(src), none, context=context).squares) / count
-    along, shape = axis_of(src, axis)
+    found = _variances(src, axis, context, count)
+    return found if axis is not None else _element(found)
+
+
+@planned
+def _variances(src: Any, axis: Any, context: Any, count: int) -> Any:
+    src, kind = readable(src), _floating(src)
+    along, shape = axis_of(src, axis) if axis is not None else (Axis(1, size_of(src), 1), ())
+    none, moments = Moments(kind(0), kind(0), kind(0)), partial(_moments, flat(src), kind(0))
     with RunsOn(src, context=context) as place:
         found = place.make(type(none), prod(shape))
-        into = result_like(src, kind, shape, place)
-        reduce_axis(place, join, moments, along, type(none), None, found)
+        if axis is None:
+            here = {"context": place.context}
+            _reduce("variance", join, moments, along.n, none, type(none), found, here)
+        else:
+            reduce_axis(place, join, moments, along, type(none), None, found)
+        into = place.one(kind) if axis is None else result_like(src, kind, shape, place)
         place.launch_over(kernels.variances, prod(shape), found, flat(into), count)
     return into
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from weft.algorithm.elements import Memory, at, check_parameters, flat, kind_of, put, size_of
 from weft.algorithm.places import RunsOn
+from weft.calls.planned import planned
 from weft.diagnostics import LaunchError, a_, refuse
 from weft.dtype import DType
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
@@ -64,6 +65,7 @@ def sort(
     stream: DeviceStream | None = None,
     scratch: DeviceBuffer[UInt8] | None = None,
 ) -> None: ...
+@planned
 def sort(
     src: Any,
     less: Callable[[Any, Any], Any] | None = None,

@@ -11,6 +11,7 @@ from weft.algorithm.functional import over_of
 from weft.algorithm.kernels import index_of
 from weft.algorithm.places import RunsOn, overlap
 from weft.algorithm.reduction import first_of
+from weft.calls.planned import planned
 from weft.diagnostics import LaunchError, refuse
 from weft.lang import Bool, Comptime, Int, kernel, struct
 from weft.lang.host_closures import steady
@@ -68,6 +69,7 @@ def neighborhoods(
     put(dst, number, converted_to(type(cval), func(Neighbors(src, index, extents, cval, mode))))
 
 
+@planned
 def stencil(
     func: Callable[[Any], Any],
     src: Any,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, Literal, TypeVar, overload
 
+from weft.calls.planned import planned
 from weft.diagnostics import LaunchError
 from weft.dtype import as_dtype
-from weft.kernels.calls.planned import planned
 from weft.kernels.flash.plan import Attending
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.scalars import as_index, as_number

@@ -14,6 +14,7 @@ from math import prod
 from typing import Any, TypeVar
 
 from weft.atomic import Atomic
+from weft.calls.planned import planned
 from weft.dtype import as_dtype
 from weft.gpu import block_idx, thread_idx
 from weft.kernels.by_places import (
@@ -25,7 +26,6 @@ from weft.kernels.by_places import (
     take_by_loops,
     take_in_rows,
 )
-from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator
 from weft.kernels.places import merged, row_major

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from weft.algorithm.elements import Memory
+from weft.calls.planned import planned
 from weft.gpu import barrier, block_idx, global_idx, thread_idx, warp
-from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.row_memory import added, by_pairs, load, type_of
 from weft.lang import Comptime, Int, Pointer, func, iota, kernel, unroll

@@ -12,11 +12,11 @@ from math import isfinite, isinf
 from typing import Any, TypeVar, cast
 
 from weft.atomic import Atomic
+from weft.calls.planned import planned
 from weft.diagnostics import LaunchError
 from weft.dtype import as_dtype
 from weft.gpu import barrier, block_idx, grid_dim, thread_idx, warp_id
 from weft.kernels import reductions
-from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import DTYPE_KINDS, Operands, end_of
 from weft.kernels.scalars import as_index, as_number

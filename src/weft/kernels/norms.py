@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from weft import math
 from weft.algorithm.moments import Moments, join
-from weft.kernels.calls.planned import planned
+from weft.calls.planned import planned
 from weft.kernels.normalizing import normalize
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import added, by_pairs, masked, type_of

@@ -24,11 +24,11 @@ from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from weft.calls.recording import Made, active, launch
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType, as_dtype
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.read import Unreadable, reader_of
-from weft.kernels.calls.recording import Made, active
 from weft.kernels.places import Shape, is_reached, lie_apart, row_major
 from weft.lang.above import above
 from weft.lang.generic import written
@@ -39,8 +39,8 @@ from weft.targets import find_target
 from weft.tensor import Tensor, device_of
 
 if TYPE_CHECKING:
+    from weft.calls.recording import Make
     from weft.gpu.host import DeviceContext
-    from weft.kernels.calls.recording import Make
     from weft.lang import Kernel
 
 DTYPE_KINDS: dict[str, tuple[str, ...]] = {
@@ -373,11 +373,7 @@ class Operands:
     def launch(self, kernel: Kernel[...], grid: Any, block: Any, /, *args: Any, **named: Any) -> None:
         """Launch a kernel: in the context, or on the stream of the library whose arrays alone it takes."""
         memory = [arg.memory if isinstance(arg, Operand) else arg for arg in args]
-        if active.recording is None or not self.context.launches_as_usual:
-            self.context.enqueue_function(kernel, *memory, grid_dim=grid, block_dim=block, **named)
-            return
-        made = self.context.enqueue_by_python(kernel, *memory, grid_dim=grid, block_dim=block, **named)
-        active.recording.launches.append((self.context, made))
+        launch(self.context, kernel, memory, {"grid_dim": grid, "block_dim": block, **named})
 
     def give(self, result: Operand) -> Any:
         """The result as the caller's library has it; of the host's arrays once it is there."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from weft.calls.planned import planned
 from weft.diagnostics import LaunchError
-from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operands
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from weft.calls.planned import planned
 from weft.dtype import DType
 from weft.gpu import block_idx, global_idx, thread_idx, warp
-from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.gemvs import launch_rows, single
 from weft.kernels.int4_digits import DIGITS, MIDDLE, OWN, by_digits, shape_of

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from math import nan
 from typing import Any, Generic, TypeVar
 
+from weft.calls.planned import planned
 from weft.dtype import DType, as_dtype
-from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, end_of
 from weft.kernels.places import merged, row_major

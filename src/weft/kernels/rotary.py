@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any, TypeVar
 
+from weft.calls.planned import planned
 from weft.gpu import block_idx, thread_idx
-from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.places import merged
 from weft.kernels.row_memory import begin, load, store

@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeVar, cast
 
 from weft.algorithm.lookback import WHOLE, clear, counter, peek, post, posts_of, words
 from weft.algorithm.reduction import first_of
+from weft.calls.planned import planned
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.gpu import block_idx, global_idx, warp
-from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.places import merged
 from weft.kernels.row_memory import begin

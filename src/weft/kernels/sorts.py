@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from weft.algorithm.elements import Memory
 from weft.algorithm.onesweep import sort_rows
+from weft.calls.planned import planned
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
-from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.places import row_major

@@ -183,7 +183,7 @@ class _Given:
         for chain in _chains(of):
             root = chain[0]
             value = _start(scope, root)
-            own = len(chain) > 1 and _is_instance(value) and root not in assigned_in(of)
+            own = len(chain) > 1 and is_instance(value) and root not in assigned_in(of)
             for length in range(1, len(chain) + 1 if own else 2):
                 if length > 1:
                     value = getattr(value, "__dict__", {}).get(chain[length - 1], _ABSENT)
@@ -245,7 +245,7 @@ def _start(scope: Scope, name: str) -> Any:
         return _ABSENT
 
 
-def _is_instance(value: Any) -> bool:
+def is_instance(value: Any) -> bool:
     """Whether a value is an instance of one of the program's classes, or a module of it."""
     kind = cast("type[Any]", type(value))
     package = str(value.__name__ if kind is ModuleType else kind.__module__).partition(".")[0]

@@ -405,7 +405,7 @@ class DeviceContext(MakesTiles, BaseContext):
         elif not empty:
             put(target, launch, memory, self, (kernel, args, named))
         self.queued()
-        foreign = guest is not None or (self.info.shares_host and theirs)
+        foreign = guest is not None or (self.info.shares_host and len(arrays) > 0)
         repeatable = (foreign or not arrays) and self.recording is None and not empty and self._as_usual
         to, apart = guest or target, options.distinct
         return kernel.definition, specs.by_name, launch, to, repeatable, apart, foreign, reads

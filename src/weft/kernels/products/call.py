@@ -7,9 +7,9 @@ from inspect import signature
 from math import prod
 from typing import Any, TypeVar
 
+from weft.calls.planned import planned
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype
-from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.places import Shape, row_major

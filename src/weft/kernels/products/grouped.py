@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from weft.calls.planned import planned
 from weft.dtype import DTypeLike
-from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous
 from weft.kernels.operands import Operands
 from weft.kernels.products import routes

@@ -215,7 +215,7 @@ def ask_all(
             spec = made.specs[name]
             if name in decide and isinstance(value, float):  # an int would be of another type
                 return None
-            if made.guest and isinstance(spec, (PointerSpec, TensorSpec)):
+            if made.guest and isinstance(spec, (PointerSpec, TensorSpec)) and not _is_ours(value):
                 found = _ask_array(asks, spec, value, slots[name], info)
                 if found is None or exchange not in (None, found):
                     return None
@@ -238,6 +238,12 @@ def ask_all(
         elif not _ask_the_same(asks, value):
             return None
     return (asks, exchange) if asks.known else None
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether memory is weft's, beside other libraries' arrays."""
+    kind = cast("type[Any]", type(value))
+    return kind in (DeviceBuffer, LayoutTensor) or hasattr(kind, "__weft_view__")
 
 
 def _by_extent(kernel: KernelInfo) -> bool:

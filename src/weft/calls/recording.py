@@ -1,13 +1,14 @@
-"""What a call of a ready kernel does, noted while it is done: the arrays that it makes, and its launches."""
+"""What a call of the library does, noted while it is done: the arrays that it makes, and its launches."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from weft.gpu.host import DeviceContext
+    from weft.lang import Kernel
     from weft.launch.launched import Launched
     from weft.runtime.driver import Tiled
 
@@ -41,6 +42,16 @@ class Recording:
         """Tiles by hardware, by the address of their descriptor, with its buffer."""
         self.waits = False
         """Whether the caller may look at the result as soon as the call returns."""
+
+
+def launch(
+    context: DeviceContext, kernel: Kernel[...], args: Iterable[Any], named: Mapping[str, Any]
+) -> None:
+    """Launch a kernel, as part of the call that is recorded if there is one."""
+    if active.recording is None or not context.launches_as_usual:
+        context.enqueue_function(kernel, *args, **named)
+    else:
+        active.recording.launches.append((context, context.enqueue_by_python(kernel, *args, **named)))
 
 
 class _Active(threading.local):

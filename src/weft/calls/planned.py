@@ -7,11 +7,11 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from weft.calls.keys import FUNCTIONS, Key, key_of
+from weft.calls.plan import Overlapping, Plan, Unplanned
+from weft.calls.recording import Recording, active
+from weft.calls.spans import span_of
 from weft.diagnostics.flags import with_flags
-from weft.kernels.calls.keys import FUNCTIONS, Key, key_of
-from weft.kernels.calls.plan import Overlapping, Plan, Span, Unplanned
-from weft.kernels.calls.recording import Recording, active
-from weft.kernels.operands import Operand
 from weft.launch.tiles import asked
 from weft.runtime.forks import after_fork
 
@@ -31,7 +31,7 @@ after_fork(plans_by_key.clear)
 def planned(operation: F) -> F:
     """An operation that does what it did for the last call of the same key, with the arrays of this one.
 
-    What a call decides from is its arguments (``weft.kernels.calls.keys``), and of functions what these
+    What a call decides from is its arguments (``weft.calls.keys``), and of functions what these
     capture and what their compiled code has read. A call with arrays of a library that is not told apart is
     decided anew, as is one within a capture, in a checked context or where launches are profiled. Flags are
     looked at where a call is decided.
@@ -75,7 +75,7 @@ def _first(
         result = operation(*args, **named)
     finally:
         active.recording = asked.tiles = None
-    spans = [_span(array) for array in arrays]
+    spans = [span_of(array) for array in arrays]
     try:
         if [span.begin for span in spans] != addresses or _numbers(
             (*args, *named.values()), arrays, recording
@@ -109,11 +109,6 @@ def _forget_ended() -> None:
     for key, plans in [*plans_by_key.items()]:
         if any(plan.ended for plan in plans):
             plans_by_key.pop(key, None)
-
-
-def _span(array: Any) -> Span:
-    operand = Operand("", "", array)
-    return Span(operand.address, operand.ends)
 
 
 def _keep(key: Key, plan: Plan | None, recording: Recording) -> None:

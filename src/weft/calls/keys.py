@@ -1,4 +1,4 @@
-"""What a call of a ready kernel decides from: its arguments, but for the addresses of arrays.
+"""What a call of the library decides from: its arguments, but for the addresses of arrays.
 
 Two calls of one key launch the same kernels by the same grids, over the memory of their own arrays. What is
 told apart of an array is its type, its shape and strides, its place, the stream on which its library uses it
@@ -14,12 +14,15 @@ from operator import attrgetter
 from types import FunctionType
 from typing import Any, cast
 
+from weft.calls.functions import read_function
 from weft.dtype import DType
 from weft.foreign.arrays import mapping_under
-from weft.kernels.calls.functions import read_function
 from weft.lang.decorators import Func
+from weft.lang.number import Number
+from weft.lang.told_apart import told_apart
 from weft.layout import LayoutTensor
 from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.context import BaseContext
 from weft.tensor import Tensor
 
 ALIGNED = 15
@@ -54,7 +57,10 @@ def key_of(
 
 def address_of(array: Any) -> _Address:
     """What tells where arrays of this one's kind lie, which an operation makes."""
-    return _addresses[type(array)]
+    kind = cast("type[Any]", type(array))
+    if kind not in _addresses:
+        _found(kind)
+    return _addresses[kind]
 
 
 def _found(kind: type[Any]) -> _Reader:
@@ -80,6 +86,25 @@ def _refused(value: Any, parts: list[Any], arrays: list[Any], addresses: list[in
 
 def _as_it_is(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
     parts += type(value), value
+    return True
+
+
+def _number(value: Number, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    held = value.value
+    if type(held) is float:
+        parts += type(value), held, math.copysign(1.0, held)
+    else:
+        parts += (type(value), held) if type(held) in (int, bool) else told_apart(value)
+    return True
+
+
+def _scalar(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    parts += type(value), value.tobytes()
+    return True
+
+
+def _context(value: BaseContext, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    parts.append(value.keys[DType.uint8])  # an object of its own, which does not keep it
     return True
 
 
@@ -206,6 +231,13 @@ _LIBRARIES: dict[tuple[str, str], Callable[[], tuple[_Address, _Reader]]] = {
 def _reader_of(kind: type[Any]) -> _Reader:
     if issubclass(kind, type):  # a class of numbers, such as BFloat16
         return _as_it_is
+    if issubclass(kind, Number):
+        return _number
+    if issubclass(kind, BaseContext):
+        return _context
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(kind, (numpy.number, numpy.bool_)):
+        return _scalar
     make = _LIBRARIES.get((kind.__module__.partition(".")[0], kind.__name__))
     if make is None:
         return _refused

@@ -4,38 +4,26 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weft.kernels.calls.keys import ALIGNED, address_of
-from weft.kernels.calls.recording import Made, Recording
+from weft.calls.keys import ALIGNED, address_of
+from weft.calls.recording import Made, Recording
+from weft.calls.spans import OVERLAPPING, Span, relation
 from weft.launch.native.prepared import Patched, Prepared
 from weft.launch.profile import is_profiled
+from weft.layout import LayoutTensor
+from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.driver import Tiled
+from weft.tensor import Tensor
 
 if TYPE_CHECKING:
+    from weft.calls.recording import Make
     from weft.gpu.host import DeviceContext
-    from weft.kernels.calls.recording import Make
     from weft.launch.launched import Launched
 
 _PIECE, _MOST_TILES = 256, 256
 _MOST_KEPT = 1 << 20
 """Bytes of scratch that stay with a plan."""
-APART, SAME, OVERLAPPING = range(3)
-"""How the memory of two arrays lies."""
-
-
-class Span(NamedTuple):
-    """Memory, from its first byte to the one behind its last."""
-
-    begin: int
-    end: int
-
-
-def relation(one: int, size: int, other: int, other_size: int) -> int:
-    """How memory at two addresses lies, of so many bytes."""
-    if one + size <= other or other + other_size <= one:
-        return APART
-    return SAME if one == other and size == other_size else OVERLAPPING
 
 
 class Unplanned(Exception):
@@ -92,19 +80,19 @@ class Plan:
     ) -> None:
         context, launched = _one_place(recording)
         self._context = weakref.ref(context)
-        shares, foreign = context.info.shares_host, launched.guest
+        shares, foreign = context.info.shares_host, any(each.guest for _, each in recording.launches)
         self._guest = None
         if foreign and not shares and launched.stream.native is not None:
             self._guest = launched.stream.native.number, launched.stream
         self._holds, self._waits = foreign and shares, recording.waits
-        several = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
+        self._several = isinstance(result, tuple)
+        several: tuple[Any, ...] = result if self._several else () if result is None else (result,)
         returned = {*map(id, several)}
         made = [each for each in recording.results if id(each.array) in returned]
         scratch = recording.scratch + [each for each in recording.results if id(each.array) not in returned]
         self._makers = [(each.make, address_of(each.array)) for each in made]
         arrays = [*given, *(each.array for each in made)]
         self._result = [_place(arrays, one) for one in several]
-        self._only = None if isinstance(result, tuple) else self._result[0]
         sizes = [span.end - span.begin for span in spans]
         self.pairs: list[tuple[int, int, int, int, int]] = [
             (i, sizes[i], j, sizes[j], relation(spans[i].begin, sizes[i], spans[j].begin, sizes[j]))
@@ -118,7 +106,8 @@ class Plan:
         """Whether it fits arrays wherever they lie, and whatever the program has rebound."""
         self._room, pieces = _joined(scratch)
         self._room_address = address_of(scratch[0].array) if scratch else int
-        self._spare: list[Any] | None = None if foreign or sum(pieces) > _MOST_KEPT else []
+        own = bool(scratch) and isinstance(scratch[0].array, (DeviceBuffer, LayoutTensor, Tensor))
+        self._spare: list[Any] | None = [] if own and sum(pieces) <= _MOST_KEPT else None
         places = _Places(spans, made, list(zip(scratch, pieces, strict=True)), recording.tiles)
         steps = [places.patched(each) for _, each in recording.launches]
         self._tiles = places.tiles
@@ -168,9 +157,8 @@ class Plan:
             context.note_guest(*self._guest)
         if self._spare is not None and room is not None:
             self._spare.append(room)  # what comes next on the stream comes after this
-        if self._only is not None:
-            return (arrays[self._only],)
-        return (tuple([arrays[n] for n in self._result]),)
+        found = [arrays[n] for n in self._result]
+        return (tuple(found) if self._several else found[0] if found else None,)
 
 
 def _one_place(recording: Recording) -> tuple[DeviceContext, Launched]:
@@ -179,8 +167,7 @@ def _one_place(recording: Recording) -> tuple[DeviceContext, Launched]:
         raise Unplanned
     context, first = recording.launches[0]
     for where, launched in recording.launches:
-        same = where is context and launched.stream is first.stream and launched.guest == first.guest
-        if not (same and launched.repeatable):
+        if not (where is context and launched.stream is first.stream and launched.repeatable):
             raise Unplanned
     if any(made.address & ALIGNED for made in (*recording.results, *recording.scratch)):
         raise Unplanned
