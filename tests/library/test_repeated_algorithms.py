@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from placed_arrays import Array, found, placed
-from weft import DeviceError, Float64, Int, struct
+from weft import Bool, DeviceError, Float32, Float64, Int, Int32, UInt64, struct
 from weft.algorithm import (
     cumsum,
     elementwise,
@@ -172,6 +172,28 @@ def test_functions_go_by_attributes_structs_and_lists(monkeypatch: pytest.Monkey
             model.scale, model.at = scale, at
             right = model.expected() + parts[1]
             np.testing.assert_allclose(model.step(parts), right)
+
+
+def test_numbers_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.arange(1.0, 5.0)
+
+    def call(a: Any, b: Any, n: Any) -> None:
+        y = np.zeros(4)
+
+        def body(i: Int) -> None:
+            y[i] = x[i] * a.cast(Float64) + b.cast(Float64) + n.cast(Float64)
+
+        elementwise(body, 4)
+        np.testing.assert_array_equal(y, x * float(a) + float(b) + float(n))
+
+    one = [(1, 1), (2, 2), (3, 3), (3, 4), (0.5, -2), (np.inf, 1), (np.nan, 2), (-0.0, -0.0), (2, 0)]
+    for n in (Int32(-7), Int32(2**31 - 1), UInt64(2**64 - 2**11), UInt64(5), Bool(True), Bool(False)):
+        for a, b in one:
+            call(Float32(a), Float64(b), n)
+            call(Float64(a), Float64(b), n)
+    only_planned(monkeypatch)
+    call(Float32(11), Float64(12), Int32(-13))
+    call(Float32(1), Float64(1), UInt64(2**63))
 
 
 def test_what_a_function_asserts_is_raised_again() -> None:

@@ -14,6 +14,7 @@ from operator import attrgetter
 from types import FunctionType
 from typing import Any, cast
 
+from weft.abi.formats import pack
 from weft.calls.functions import read_function
 from weft.dtype import DType
 from weft.foreign.arrays import mapping_under
@@ -25,34 +26,51 @@ from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.tensor import Tensor
 
-ALIGNED = 15
+ALIGNED, WORD = 15, 8
 """These bits of an address are part of the key."""
 _MOST_ITEMS = 16
 FUNCTIONS = (FunctionType, Func)
 """Classes of functions."""
 Key = tuple[Any, ...]
-_Reader = Callable[[Any, list[Any], list[Any], list[int]], bool]
-"""Adds what the key has of an argument, as much for each of a kind, to the first list, and an array and its
-address to the others; whether the argument is told apart."""
+
+
+class Given:
+    """What a call is given, read so far."""
+
+    __slots__ = ("addresses", "arrays", "numbers", "parts")
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+        """What the key has."""
+        self.arrays: list[Any] = []
+        self.addresses: list[int] = []
+        """Where these lie."""
+        self.numbers: list[int] = []
+        """weft's numbers that functions capture, as words of a launch: the key has their types alone."""
+
+    def memory(self, array: Any, address: int) -> None:
+        """Add an array, and where it lies."""
+        self.arrays.append(array)
+        self.addresses.append(address)
+
+
+_Reader = Callable[[Any, Given], bool]
+"""Adds what there is to know of an argument, to the key as much for each of a kind; whether that is all."""
 _Address = Callable[[Any], int]
 
 
-def key_of(
-    function: object, args: tuple[Any, ...], named: Mapping[str, Any]
-) -> tuple[Key, list[Any], list[int]] | None:
-    """What a call is told apart by, the arrays that it was given, and where these lie.
+def key_of(function: object, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Key, Given] | None:
+    """What a call is told apart by, and what else it is given.
 
     None where an argument is of a kind that is not told apart.
     """
-    parts: list[Any] = [function, len(args), *named]
-    arrays: list[Any] = []
-    addresses: list[int] = []
+    given = Given([function, len(args), *named])
     for value in (*args, *named.values()) if named else args:
         kind = cast("type[Any]", type(value))
         read = _readers.get(kind) or _found(kind)
-        if not read(value, parts, arrays, addresses):
+        if not read(value, given):
             return None
-    return tuple(parts), arrays, addresses
+    return tuple(given.parts), given
 
 
 def address_of(array: Any) -> _Address:
@@ -71,91 +89,96 @@ def _found(kind: type[Any]) -> _Reader:
     return read
 
 
-def _function(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+def _function(value: Any, given: Given) -> bool:
     def read(captured: Any) -> bool:
-        kind, held = cast("type[Any]", type(captured)), len(arrays)
-        known = (_readers.get(kind) or _found(kind))(captured, parts, arrays, addresses)
-        return known and (kind is not tuple or len(arrays) == held)  # whose arrays would be constants
+        kind, held = cast("type[Any]", type(captured)), len(given.arrays)
+        if isinstance(captured, Number) and captured.lanes == 1:
+            given.parts.append(kind)
+            given.numbers.append(_word(captured))
+            return True
+        known = (_readers.get(kind) or _found(kind))(captured, given)
+        return known and (kind is not tuple or len(given.arrays) == held)  # whose arrays would be constants
 
-    return read_function(value, parts, read)
+    return read_function(value, given.parts, read)
 
 
-def _refused(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+def _word(number: Number) -> int:
+    """A number as a word of a launch's arguments."""
+    return int.from_bytes(pack(number.dtype, number.value).ljust(WORD, b"\0"), "little", signed=True)
+
+
+def _refused(value: Any, given: Given) -> bool:
     return False
 
 
-def _as_it_is(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
-    parts += type(value), value
+def _as_it_is(value: Any, given: Given) -> bool:
+    given.parts += type(value), value
     return True
 
 
-def _number(value: Number, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+def _number(value: Number, given: Given) -> bool:
     held = value.value
     if type(held) is float:
-        parts += type(value), held, math.copysign(1.0, held)
+        given.parts += type(value), held, math.copysign(1.0, held)
     else:
-        parts += (type(value), held) if type(held) in (int, bool) else told_apart(value)
+        given.parts += (type(value), held) if type(held) in (int, bool) else told_apart(value)
     return True
 
 
-def _scalar(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
-    parts += type(value), value.tobytes()
+def _scalar(value: Any, given: Given) -> bool:
+    given.parts += type(value), value.tobytes()
     return True
 
 
-def _context(value: BaseContext, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
-    parts.append(value.keys[DType.uint8])  # an object of its own, which does not keep it
+def _context(value: BaseContext, given: Given) -> bool:
+    given.parts.append(value.keys[DType.uint8])  # an object of its own, which does not keep it
     return True
 
 
-def _float(value: float, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
-    parts += float, value, math.copysign(1.0, value)
+def _float(value: float, given: Given) -> bool:
+    given.parts += float, value, math.copysign(1.0, value)
     return True
 
 
-def _tuple(value: tuple[Any, ...], parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
-    items: list[Any] = [tuple]
+def _tuple(value: tuple[Any, ...], given: Given) -> bool:
+    parts, given.parts = given.parts, [tuple]
     whole = len(value) <= _MOST_ITEMS
     for item in value if whole else ():
         kind = cast("type[Any]", type(item))
-        whole = whole and _readers.get(kind, _refused)(item, items, arrays, addresses)
-    parts.append(tuple(items))
+        whole = whole and _readers.get(kind, _refused)(item, given)
+    items, given.parts = given.parts, parts
+    given.parts.append(tuple(items))
     return whole
 
 
-def _buffer(value: DeviceBuffer[Any], parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+def _buffer(value: DeviceBuffer[Any], given: Given) -> bool:
     key = value.key  # of a context and a type; None where Python is to have a look
     if key is None:
         return False
     address = value.address
-    parts += DeviceBuffer, key, len(value), address & ALIGNED
-    arrays.append(value)
-    addresses.append(address)
+    given.parts += DeviceBuffer, key, len(value), address & ALIGNED
+    given.memory(value, address)
     return True
 
 
-def _layout_tensor(
-    value: LayoutTensor[Any], parts: list[Any], arrays: list[Any], addresses: list[int]
-) -> bool:
+def _layout_tensor(value: LayoutTensor[Any], given: Given) -> bool:
     storage, layout = value.storage, value.layout
     key = getattr(storage, "key", None)
     if key is None or value.element is not None or value.edges is not None or value.swizzled is not None:
         return False
     address = storage.address
-    parts += LayoutTensor, key, layout.shape, layout.stride, address & ALIGNED
-    arrays.append(value)
-    addresses.append(address)
+    given.parts += LayoutTensor, key, layout.shape, layout.stride, address & ALIGNED
+    given.memory(value, address)
     return True
 
 
-def _tensor(value: Tensor[Any], parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+def _tensor(value: Tensor[Any], given: Given) -> bool:
     storage: Any = value.storage
     if storage.key is None:
         return False
     address = storage.address
-    parts += Tensor, storage.key, value.shape, address & ALIGNED
-    arrays.append(value)
-    addresses.append(address)
+    given.parts += Tensor, storage.key, value.shape, address & ALIGNED
+    given.memory(value, address)
     return True
 
 
@@ -169,14 +192,13 @@ def _numpy() -> tuple[_Address, _Reader]:
     def address_of(value: Any) -> int:
         return value.__array_interface__["data"][0]
 
-    def read(value: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    def read(value: Any, given: Given) -> bool:
         strides = value.strides
         if (strides and min(strides) < 0) or (value.base is not None and mapping_under(value) is not None):
             return False
         address = address_of(value)
-        parts += np.ndarray, value.shape, strides, value.dtype, value.flags.writeable, address & ALIGNED
-        arrays.append(value)
-        addresses.append(address)
+        given.parts += np.ndarray, value.shape, strides, value.dtype, value.flags.writeable, address & ALIGNED
+        given.memory(value, address)
         return True
 
     return address_of, read
@@ -186,7 +208,7 @@ def _torch() -> tuple[_Address, _Reader]:
     torch: Any = sys.modules["torch"]
     current = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
-    def read(tensor: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    def read(tensor: Any, given: Given) -> bool:
         if current is None or not tensor.is_cuda or tensor.is_neg():
             return False
         try:
@@ -195,9 +217,8 @@ def _torch() -> tuple[_Address, _Reader]:
             return False
         index = tensor.get_device()
         place = address & ALIGNED
-        parts += torch, tensor.shape, tensor.stride(), tensor.dtype, index, current(index), place
-        arrays.append(tensor)
-        addresses.append(address)
+        given.parts += torch, tensor.shape, tensor.stride(), tensor.dtype, index, current(index), place
+        given.memory(tensor, address)
         return True
 
     return torch.Tensor.data_ptr, read
@@ -207,14 +228,13 @@ def _cupy() -> tuple[_Address, _Reader]:
     cupy: Any = sys.modules["cupy"]
     current = cupy.cuda.get_current_stream
 
-    def read(array: Any, parts: list[Any], arrays: list[Any], addresses: list[int]) -> bool:
+    def read(array: Any, given: Given) -> bool:
         strides, memory = array.strides, array.data
         if strides and min(strides) < 0:
             return False
         address, index = memory.ptr, memory.device_id
-        parts += cupy, array.shape, strides, array.dtype, index, current().ptr, address & ALIGNED
-        arrays.append(array)
-        addresses.append(address)
+        given.parts += cupy, array.shape, strides, array.dtype, index, current().ptr, address & ALIGNED
+        given.memory(array, address)
         return True
 
     return attrgetter("data.ptr"), read

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weft.calls.keys import ALIGNED, address_of
+from weft.calls.keys import ALIGNED, Given, address_of
 from weft.calls.recording import Made, Recording
 from weft.calls.spans import OVERLAPPING, Span, relation
 from weft.launch.native.prepared import Patched, Prepared
@@ -60,8 +60,8 @@ class Plan:
 
     Args:
         recording: what such a call has done.
-        given: the arrays that it was given.
-        spans: their memory.
+        given: what it was given.
+        spans: the memory of the arrays among that.
         result: what it has returned.
         functions: whether it was given functions.
 
@@ -72,7 +72,7 @@ class Plan:
     def __init__(
         self,
         recording: Recording,
-        given: Sequence[Any],
+        given: Given,
         spans: Sequence[Span],
         result: Any,
         *,
@@ -91,7 +91,7 @@ class Plan:
         made = [each for each in recording.results if id(each.array) in returned]
         scratch = recording.scratch + [each for each in recording.results if id(each.array) not in returned]
         self._makers = [(each.make, address_of(each.array)) for each in made]
-        arrays = [*given, *(each.array for each in made)]
+        arrays = [*given.arrays, *(each.array for each in made)]
         self._result = [_place(arrays, one) for one in several]
         sizes = [span.end - span.begin for span in spans]
         self.pairs: list[tuple[int, int, int, int, int]] = [
@@ -102,34 +102,60 @@ class Plan:
         """Which arrays were given, with their sizes, and how they lie to each other."""
         self.reads = [each.reads for _, each in recording.launches] if functions else []
         """What the code of functions has read of the program."""
-        self.always: bool = not (self.pairs or self.reads)
+        self._fixed = dict(enumerate(given.numbers))
+        """The numbers that have to be what they were."""
+        self.always: bool = not (self.pairs or self.reads or self._fixed)
         """Whether it fits arrays wherever they lie, and whatever the program has rebound."""
         self._room, pieces = _joined(scratch)
         self._room_address = address_of(scratch[0].array) if scratch else int
         own = bool(scratch) and isinstance(scratch[0].array, (DeviceBuffer, LayoutTensor, Tensor))
         self._spare: list[Any] | None = [] if own and sum(pieces) <= _MOST_KEPT else None
         places = _Places(spans, made, list(zip(scratch, pieces, strict=True)), recording.tiles)
-        steps = [places.patched(each) for _, each in recording.launches]
+        self._stream, self._numbers = launched.stream, given.numbers
+        self._steps = [places.patched(each) for _, each in recording.launches]
         self._tiles = places.tiles
+        self._sources = places.count + len(self._tiles)
         written = places.written.union(self._result)
         if any(kind == OVERLAPPING and not written.isdisjoint((i, j)) for i, _, j, _, kind in self.pairs):
             raise Overlapping
-        self._launch = Prepared(launched.stream, steps, places.count + len(self._tiles)).run
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._launch = Prepared(self._stream, self._steps, self._sources + len(self._numbers)).run
+
+    def follows(self, earlier: Plan) -> bool:
+        """Whether an earlier plan differs in numbers alone, and this one does for that what these say.
+
+        Where one word of a launch, and one number, went from the same to the same, the word is that number.
+        """
+        found = numbers_in(self._steps, self._numbers, earlier._steps, earlier._numbers, self._sources)
+        if found is None or self._sources != earlier._sources or self.pairs != earlier.pairs:
+            return False
+        self._steps = found
+        patched = {source - self._sources for step in found for _, source, _ in step.patches}
+        self._fixed = {k: word for k, word in self._fixed.items() if k not in patched}
+        self._prepare()
+        return True
 
     @property
     def ended(self) -> bool:
         """Whether its context is no more."""
         return self._context() is None
 
-    def fits(self, addresses: Sequence[int]) -> bool:
-        """Whether arrays at these addresses lie as the recorded call's did, and its code is still right."""
+    def fits(self, given: Given) -> bool:
+        """Whether arrays lie as the recorded call's did, its numbers are the same, and its code is right."""
+        addresses, numbers = given.addresses, given.numbers
         for i, size, j, other, kind in self.pairs:
             if relation(addresses[i], size, addresses[j], other) != kind:
                 return False
+        for k, word in self._fixed.items():
+            if numbers[k] != word:
+                return False
         return all(reads.hold() for reads in self.reads)
 
-    def run(self, arrays: list[Any], addresses: list[int]) -> tuple[Any] | None:
+    def run(self, given: Given) -> tuple[Any] | None:
         """Do it with these arrays; what the call returns, or None where it has to be decided anew."""
+        arrays, addresses = given.arrays, given.addresses
         context = self._context()
         if context is None or context.closed or context.recording is not None or is_profiled():
             return None
@@ -142,6 +168,7 @@ class Plan:
             addresses.append(self._room_address(room))
         for tiles in self._tiles:
             addresses.append(tiles.descriptor(context, addresses))
+        addresses += given.numbers
         holds = self._holds
         try:
             self._launch(addresses)
@@ -185,6 +212,48 @@ def _joined(scratch: Sequence[Made]) -> tuple[Make | None, list[int]]:
     """What makes one piece of memory for all scratch, and how many bytes of it each has."""
     sizes = [max(1, -(-each.nbytes // _PIECE)) * _PIECE for each in scratch]  # empty ones have a place too
     return scratch[0].room((sum(sizes),)) if sizes else None, sizes
+
+
+def numbers_in(
+    steps: Sequence[Patched],
+    numbers: Sequence[int],
+    earlier: Sequence[Patched],
+    before: Sequence[int],
+    first: int,
+) -> list[Patched] | None:
+    """Launches with the numbers in their arguments, known by an earlier call with others; None if unknown.
+
+    Args:
+        steps: the launches of this call.
+        numbers: its numbers.
+        earlier: the launches of the earlier call.
+        before: the earlier call's numbers.
+        first: which source the first number is.
+    """
+    found, seen = list[Patched](), set[int]()
+    if len(steps) != len(earlier):
+        return None
+    for now, then in zip(steps, earlier, strict=True):
+        launch, other = now.launch, then.launch
+        words, old = (memoryview(each.arguments).cast("q") for each in (launch, other))
+        if launch._replace(arguments=b"") != other._replace(arguments=b"") or len(words) != len(old):
+            return None
+        known = {slot: source for slot, source, _ in then.patches if source >= first}
+        held = {slot for slot, *_ in now.patches}
+        if held != {slot for slot, *_ in then.patches} - known.keys():
+            return None
+        for slot in range(len(words)):
+            if slot in held or slot in known or words[slot] == old[slot]:
+                continue
+            moved = [k for k in range(len(numbers)) if (before[k], numbers[k]) == (old[slot], words[slot])]
+            if len(moved) != 1:
+                return None
+            known[slot] = first + moved[0]
+        seen.update(source - first for source in known.values())
+        patches = [*now.patches, *((slot, source, 0) for slot, source in known.items())]
+        found.append(Patched(launch, patches))
+    changed = {k for k in range(len(numbers)) if numbers[k] != before[k]}
+    return found if changed and changed <= seen else None
 
 
 class _Places:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from weft.calls.keys import FUNCTIONS, Key, key_of
+from weft.calls.keys import FUNCTIONS, Given, Key, key_of
 from weft.calls.plan import Overlapping, Plan, Unplanned
 from weft.calls.recording import Recording, active
 from weft.calls.spans import span_of
@@ -45,16 +45,16 @@ def planned(operation: F) -> F:
         found = key_of(operation, args, named)
         if found is None:
             return operation(*args, **named)
-        key, arrays, addresses = found
+        key, given = found
         plans = plans_by_key.get(key)
         if plans is None:
-            return _first(operation, key, arrays, addresses, args, named)
+            return _first(operation, key, given, args, named)
         for plan in plans:
-            if plan.always or plan.fits(addresses):
-                done = plan.run(arrays, addresses)
+            if plan.always or plan.fits(given):
+                done = plan.run(given)
                 return operation(*args, **named) if done is None else done[0]
         if 0 < len(plans) < _MOST_ALIKE:
-            return _first(operation, key, arrays, addresses, args, named)
+            return _first(operation, key, given, args, named)
         return operation(*args, **named)
 
     return cast("F", call)
@@ -63,8 +63,7 @@ def planned(operation: F) -> F:
 def _first(
     operation: Callable[..., Any],
     key: Key,
-    arrays: list[Any],
-    addresses: list[int],
+    given: Given,
     args: tuple[Any, ...],
     named: Mapping[str, Any],
 ) -> Any:
@@ -75,14 +74,12 @@ def _first(
         result = operation(*args, **named)
     finally:
         active.recording = asked.tiles = None
-    spans = [span_of(array) for array in arrays]
+    spans, values = [span_of(array) for array in given.arrays], (*args, *named.values())
     try:
-        if [span.begin for span in spans] != addresses or _numbers(
-            (*args, *named.values()), arrays, recording
-        ):
+        if [span.begin for span in spans] != given.addresses or _numbers(values, given.arrays, recording):
             raise Unplanned
-        functions = any(isinstance(value, FUNCTIONS) for value in (*args, *named.values()))
-        plan = Plan(recording, arrays, spans, result, functions=functions)
+        functions = any(isinstance(value, FUNCTIONS) for value in values)
+        plan = Plan(recording, given, spans, result, functions=functions)
     except Overlapping:
         return result
     except Unplanned:
@@ -120,4 +117,4 @@ def _keep(key: Key, plan: Plan | None, recording: Recording) -> None:
         weakref.finalize(context, _forget_ended).atexit = False
     alike = plans_by_key.setdefault(key, [])
     if plan is not None:
-        alike.append(plan)
+        alike[:] = [*(one for one in alike if not plan.follows(one)), plan]
