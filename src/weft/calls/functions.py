@@ -26,7 +26,7 @@ Read = Callable[[Any], bool]
 """Adds what a key has of a value that is no function; whether it is told apart."""
 _MOST = 4096
 _CONSTANTS = {bool, int, float, str, type(None)}
-_CONTAINERS, _MOST_ITEMS = (list, dict, set), 64
+_CONTAINERS, _MOST_ITEMS = {list, dict, set}, 64
 
 
 class _Code:

@@ -248,8 +248,16 @@ def _start(scope: Scope, name: str) -> Any:
 def is_instance(value: Any) -> bool:
     """Whether a value is an instance of one of the program's classes, or a module of it."""
     kind = cast("type[Any]", type(value))
-    package = str(value.__name__ if kind is ModuleType else kind.__module__).partition(".")[0]
-    return package not in ("weft", "builtins") and not is_library(package) and not isinstance(value, type)
+    return not isinstance(value, type) and _is_program(
+        value.__name__ if kind is ModuleType else str(kind.__module__)
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_program(module: str) -> bool:
+    """Whether a module is the program's, by its name."""
+    package = module.partition(".")[0]
+    return package not in ("weft", "builtins") and not is_library(package)
 
 
 def _chains(of: PythonFunction) -> list[Chain]:
