@@ -134,6 +134,22 @@ def test_the_first_of_equal_elements_is_found_and_of_nans(device: DeviceContext)
     assert np.isnan(found(max(placed(device, x))))
 
 
+@pytest.mark.parametrize("shape", [(3, 5), (3, 1000), (1, 300000), (1000, 3), (40, 70)])
+@pytest.mark.parametrize("kind", [np.float32, np.int32, np.uint8])
+def test_places_where_no_element_is_further_than_nothing(
+    device: DeviceContext, shape: Any, kind: Any
+) -> None:
+    """Rows of the least there is, whole or behind some, of which the first counts."""
+    low, high = (-np.inf, np.inf) if kind is np.float32 else (np.iinfo(kind).min, np.iinfo(kind).max)
+    for end, own, numpy in ((low, argmax, np.argmax), (high, argmin, np.argmin)):
+        x = np.full(shape, end, kind)
+        for axis in (0, 1):
+            np.testing.assert_array_equal(found(own(placed(device, x), axis)), numpy(x, axis))
+        x[-1, -1] = 7
+        for axis in (0, 1):
+            np.testing.assert_array_equal(found(own(placed(device, x), axis)), numpy(x, axis))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "uint8"])
 @pytest.mark.parametrize("n", [1, 7, 16, 33, 64, 4095, 12_300])
 def test_places_are_numpys_whatever_row_it_is(device: DeviceContext, n: int, dtype: str) -> None:

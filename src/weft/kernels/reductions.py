@@ -179,7 +179,7 @@ class ArgMax(Max):
         places = [places_of(at, lanes) for at in ats]
         places = masked(places, there, LAST)
         pairs = [Found(value, place) for value, place in zip(values, places, strict=True)]
-        return by_pairs(cls.merge, pairs), values
+        return by_pairs(cls.later, pairs), values
 
     @classmethod
     def merge(cls, a: Any, b: Any) -> Any:
@@ -191,9 +191,18 @@ class ArgMax(Max):
         return Found(first.select(a.value, b.value), first.select(a.place, b.place))
 
     @classmethod
+    def later(cls, a: Any, b: Any) -> Any:
+        """That of ``a`` unless ``b``, all of which lies behind, has a further one or the first nan.
+
+        What every element is as far as stays nowhere, which ``result`` knows.
+        """
+        stays = (a.value != a.value) | (a.value >= b.value if cls.sign > 0 else a.value <= b.value)
+        return Found(stays.select(a.value, b.value), stays.select(a.place, b.place))
+
+    @classmethod
     def result(cls, all: Any, n: Any, given: Any) -> Any:
-        """The place."""
-        return all.place
+        """The place: the first where none is further than what is behind everything."""
+        return (all.place == LAST).select(Int(0), all.place)
 
 
 class ArgMin(ArgMax):

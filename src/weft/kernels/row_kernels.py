@@ -16,7 +16,7 @@ from weft.gpu import (
     warp,
 )
 from weft.gpu.bulk import async_bulk_prefetch
-from weft.kernels.row_memory import apart, begin, by_pairs, joined, load, store, together, type_of
+from weft.kernels.row_memory import apart, begin, behind, by_pairs, joined, load, store, together, type_of
 from weft.lang import Comptime, Int, Pointer, func, iota, kernel, unroll
 from weft.lang.machine import threads_are_loops
 from weft.math import min as least
@@ -193,7 +193,7 @@ def _met(
     values = [
         added_to(source, added, at if whole else least(at, end - width), steps, width, kind) for at in ats
     ]
-    return operation.merge(own, operation.of(values, [True if whole else at < end for at in ats], ats)[0])
+    return behind(operation, own, operation.of(values, [True if whole else at < end for at in ats], ats)[0])
 
 
 @func
@@ -228,7 +228,9 @@ def along(
             if end < n:  # by a vector that begins among those before
                 last = n - width
                 value = added_to(row[0], row[1], last, row[2], width, kind)
-                own = operation.merge(own, operation.of([value], [iota(Int, width) + last >= end], [last])[0])
+                own = behind(
+                    operation, own, operation.of([value], [iota(Int, width) + last >= end], [last])[0]
+                )
     elif whole < end and whole // piece % chunks == chunk:
         own = _met(operation, own, row, whole + place, step, end, whole=False, **shape)
     return joined(operation, own)

@@ -82,6 +82,11 @@ def by_pairs(merge: Any, values: Any) -> Any:
     return values[0]
 
 
+def behind(operation: Any, own: Any, met: Any) -> Any:
+    """What is known with what was met behind all of it, which an operation may join more cheaply."""
+    return getattr(operation, "later", operation.merge)(own, met)
+
+
 def apart(vectors: Any) -> Any:
     """The lanes of vectors, one after the other."""
     return [vector[i] for vector in vectors for i in range(vector.lanes)] if vectors[0].lanes > 1 else vectors

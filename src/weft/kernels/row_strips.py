@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.gpu import barrier, block_idx, thread_idx
 from weft.kernels.row_kernels import line_of, of_chunks, stretch
-from weft.kernels.row_memory import as_lanes, begin, lane, load, store, type_of
+from weft.kernels.row_memory import as_lanes, begin, behind, lane, load, store, type_of
 from weft.lang import Comptime, Int, Pointer, func, iota, kernel, unroll
 from weft.lang.machine import threads_are_loops
 from weft.math import ceildiv
@@ -107,9 +107,8 @@ def _met(
     for first in range(start + level * each, stop, pace):
         ats = [first + i for i in unroll(range(each))]
         values = [_value(lines, least(at, n - 1), width, kind) for at in ats]
-        own = operation.merge(
-            own, operation.of(values, [at < n for at in ats], [_same(at, width) for at in ats])[0]
-        )
+        met = operation.of(values, [at < n for at in ats], [_same(at, width) for at in ats])[0]
+        own = behind(operation, own, met)
     return own
 
 
