@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from weft import Float32, Float64, Int, Int32, Pointer, UInt16, kernel
-from weft.gpu import block_idx, global_idx, thread_idx
+from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.gpu.host import DeviceContext
+from weft.layout import Layout
+from weft.memory import AddressSpace, stack_allocation
 
 pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 NUMBERS = [
@@ -165,6 +167,68 @@ def in_rows(out: Pointer[Int], first: Int32):
     i = global_idx.x
     out[3 * i], out[3 * i + 1] = i // 66, i % 66
     out[3 * i + 2] = (i + 7) // 66 - (i + Int(first)) % 66 + i // 64 * 1000
+
+
+@kernel
+def in_strides(out: Pointer[Int], n: Int, size: Int):
+    for i in range(global_idx.x, size, block_dim.x * grid_dim.x):
+        out[2 * i], out[2 * i + 1] = i // n, i % n + (i % 64) * 3
+
+
+@kernel
+def in_a_while(out: Pointer[Int], n: Int, size: Int):
+    i = global_idx.x
+    total = Int(0)
+    while i < size:
+        total += i % n
+        if i % n > 20:
+            out[2 * i] = i // n
+        i += block_dim.x * grid_dim.x
+    for k in range(global_idx.x, size, block_dim.x * grid_dim.x):
+        out[2 * k + 1] = total
+
+
+@kernel
+def around_barriers(out: Pointer[Int], n: Int, size: Int):
+    shared = stack_allocation(Int, Layout.row_major(96), address_space=AddressSpace.SHARED)
+    t = thread_idx.x
+    mine = 100 * (t // n) + t % n
+    shared[t] = mine
+    barrier()
+    other = shared[block_dim.x - 1 - t]
+    for i in range(t + 5, size, block_dim.x):
+        out[2 * i] = other - (i + 3) // n
+    barrier()
+    for i in range(t, size, block_dim.x):
+        out[2 * i + 1] = mine + i % n
+
+
+def of_a_while(n: int, size: int) -> list[tuple[int, int]]:
+    totals = [sum(rest(k, n) for k in range(g, size, 96)) for g in range(96)]
+    return [(quotient(i, n) if rest(i, n) > 20 else 0, totals[i % 96]) for i in range(size)]
+
+
+def of_barriers(n: int, size: int) -> list[tuple[int, int]]:
+    mine = [100 * quotient(t, n) + rest(t, n) for t in range(48)]
+    left = [mine[47 - (i - 5) % 48] - quotient(i + 3, n) if i > 4 else 0 for i in range(size)]
+    return [(left[i], mine[i % 48] + rest(i, n)) for i in range(size)]
+
+
+STRIDES: list[tuple[Any, int, Callable[[int, int], list[tuple[int, int]]]]] = [
+    (in_strides, 2, lambda n, size: [(quotient(i, n), rest(i, n) + i % 64 * 3) for i in range(size)]),
+    (in_a_while, 2, of_a_while),
+    (around_barriers, 1, of_barriers),
+]
+
+
+@pytest.mark.parametrize(("program", "blocks", "expected"), STRIDES)
+def test_in_rounds(any_context: DeviceContext, program: Any, blocks: int, expected: Any) -> None:
+    for n in NUMBERS:
+        out = np.zeros((700, 2), np.int64)
+        any_context.enqueue_function(program, out, n, 700, grid_dim=blocks, block_dim=48)
+        any_context.synchronize()
+        found = [[(v + 2**63) % 2**64 - 2**63 for v in row] for row in expected(n, 700)]
+        np.testing.assert_array_equal(out, found, f"n = {n}")
 
 
 @kernel

@@ -29,6 +29,7 @@ from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, report, tally
 from weft.compiler.passes.neighbours import Neighbours, blocks_side_by_side
 from weft.compiler.passes.pieces import Cut, Piece, within
+from weft.compiler.passes.row_quotients import in_quotients
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.some_threads import guard, narrow, single
 from weft.compiler.passes.strided import row_end, strided
@@ -378,7 +379,7 @@ class BarrierBody:
         elif whole and self.only is None:
             self.apart = narrow(self, own)
         node.ops = own
-        if any(map(self.matters, own)):
+        if any(map(self.matters, own)) and not in_quotients(self, node):
             self.threads(node.copy_into, home=node)
         self.bounds[0], self.only, self.apart = every, None, None
 

@@ -39,7 +39,7 @@ class Decided(Ranges):
             return self._either(*op.operands[1:]) if simple is v else self.range(simple)
         if op.name in ("arith.xori", "arith.andi"):
             return self._bits(*op.operands)
-        rest = _rest(op)
+        rest = rest_of(op)
         if rest is not None or op.name == "arith.divsi":
             number, by = map(self.range, rest or op.operands)
             if number is None or by is None or number[0] < 0 or by[0] < 1:
@@ -106,7 +106,7 @@ def _compared(predicate: str, one: _Range, other: _Range) -> bool | None:
     return True if yes else (False if no else None)
 
 
-def _rest(op: Op) -> tuple[Value, Value] | None:
+def rest_of(op: Op) -> tuple[Value, Value] | None:
     """Of what, and by what, an operation gives the rest of a division."""
     if op.name == "arith.remsi":
         return op.operands[0], op.operands[1]

@@ -19,6 +19,7 @@ from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import I64, AddressSpace, PointerType
 from weft.compiler.passes.indices import is_far, only_global
 from weft.compiler.passes.pieces import Piece
+from weft.compiler.passes.quotients import divided
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.thread_context import Context, Frame, indexed, loop_nest
 from weft.compiler.passes.together import Together
@@ -180,4 +181,4 @@ def _is_brief(body: BarrierBody, node: Piece) -> bool:
     if body.left is not None or body.warp is not None or node.op is not None or len(node.ops) > _ROUND:
         return False
     keeps = any(op.name == "weft.set" and not body.together.runs_once(op) for op in node.ops)
-    return keeps and not any(op.regions or op.name == "func.call" for op in node.ops)
+    return keeps and not any(op.regions or op.name == "func.call" or divided(op) for op in node.ops)

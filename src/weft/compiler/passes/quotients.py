@@ -11,14 +11,14 @@ else vectors of quotients are cheap. Where a divisor turns out to be small, or n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Value
 from weft.compiler.ir.types import I1, I64
 from weft.compiler.passes.conversions import converted
-from weft.compiler.passes.decided import Decided
+from weft.compiler.passes.decided import Decided, rest_of
 from weft.compiler.passes.guard_bounds import GuardAnalysis
 from weft.compiler.passes.indices import IndexPlus, thread_plus
 from weft.compiler.passes.thread_context import Rewriter, indexed, loop_nest
@@ -28,6 +28,12 @@ LEAST, _LEAST_CONSTANT = 16, 64
 """Divisors from which on it pays: as many threads as a vector has; more where dividing is cheap."""
 _MOST = 1 << 31
 _DIVISIONS = frozenset({"arith.divsi", "arith.remsi", "arith.shrsi", "arith.andi"})
+
+
+Division = tuple[Value, Value | int, bool]
+"""What is divided, by what, and whether it is the rest that is wanted."""
+PlaceOf = Callable[[Value], IndexPlus | None]
+"""What a value is made of, if that is a thread's index and what threads share."""
 
 
 @record
@@ -41,18 +47,24 @@ class Quotient:
 def find_quotient(kernel: Function) -> Quotient | None:
     """The first of a kernel that is worth it."""
     ops = list(kernel.body.walk())
-    divisions = [found for op in ops if (found := _divided(op))]
+    divisions = [found for op in ops if (found := divided(op))]
     if not divisions:
         return None
     analysis = GuardAnalysis({v for op in ops if op.spec.pure for v in op.results}, set(kernel.args))
-    known = Decided({})
 
     def shared(v: Value) -> bool:
         axes = analysis.axes(v)
         return axes is not None and "x" not in axes
 
+    return quotient_of(divisions, lambda v: thread_plus(v, lambda v, _: shared(v)), shared, Decided({}))
+
+
+def quotient_of(
+    divisions: Sequence[Division], place: PlaceOf, shared: Callable[[Value], bool], known: Decided
+) -> Quotient | None:
+    """The first of some divisions that is worth it, by what is ``known`` of how far numbers go."""
     for number, by, _ in divisions:
-        index, ends = thread_plus(number, lambda v, _: shared(v)), known.range(number)
+        index, ends = place(number), known.range(number)
         if index is not None and index.name == "x" and ends is not None and ends[0] >= 0:
             divisor = by if isinstance(by, int) else _given(by)
             if isinstance(divisor, int):
@@ -63,7 +75,7 @@ def find_quotient(kernel: Function) -> Quotient | None:
     return None
 
 
-def _divided(op: Op) -> tuple[Value, Value | int, bool] | None:
+def divided(op: Op) -> Division | None:
     """What an operation divides, and by what, and whether it gives the rest; if it does."""
     if op.name not in _DIVISIONS or op.result.type is not I64:
         return None
@@ -93,12 +105,17 @@ def is_wide(b: Builder, found: Quotient, lookup: Callable[[Value], Value]) -> Va
     return b.compare("ult", b.arith("subi", divisor, b.constant(LEAST, I64)), b.constant(_MOST - LEAST, I64))
 
 
+def _any_place(v: Value) -> IndexPlus | None:
+    return thread_plus(v, lambda v, _: True)
+
+
 def in_parts(
     b: Builder,
     found: Quotient,
     end: Value,
     lookup: Callable[[Value], Value],
     part: Callable[[Value, Value, Part], None],
+    place: PlaceOf = _any_place,
 ) -> None:
     """Emit the threads along x that are before an end as parts: ``part(begin, end, what is known)``."""
     zero, one, divisor = b.constant(0, I64), b.constant(1, I64), found.divisor
@@ -117,15 +134,15 @@ def in_parts(
         high = b.arith("addi", low, divisor)
         low = b.select(b.compare("sgt", low, zero), low, zero)
         high = b.select(b.compare("slt", high, end), high, end)
-        part(low, high, Part(found, b, quotient, product))
+        part(low, high, Part(found, b, quotient, product, place))
     loop_nest(b, [region], [(least, behind)], parallel=False)
 
 
 class Part:
     """One part of the loop, in which the quotient is the same: how a rewriter copies operations there."""
 
-    def __init__(self, found: Quotient, b: Builder, quotient: Value, product: Value) -> None:
-        self.found, self.b = found, b
+    def __init__(self, found: Quotient, b: Builder, quotient: Value, product: Value, place: PlaceOf) -> None:
+        self.found, self.b, self.place = found, b, place
         self.quotient = quotient
         self.product = product
         """The quotient times the divisor."""
@@ -137,8 +154,16 @@ class Part:
 
     def fact(self, v: Value) -> tuple[int, int] | None:
         """How far a value goes that is known here alone."""
-        given = not isinstance(self.found.divisor, int) and self.names.of(v) == self.divisor
-        return (LEAST, _MOST - 1) if given else None
+        if not isinstance(self.found.divisor, int) and self.names.of(v) == self.divisor:
+            return LEAST, _MOST - 1
+        op = v.owner
+        rest = rest_of(op) if isinstance(op, Op) and v.type is I64 else None
+        return (0, _MOST - 2) if rest is not None and self.divides(*rest) else None
+
+    def divides(self, number: Value, by: Value | int) -> bool:
+        """Whether it is the index of this quotient that is divided, and by its divisor."""
+        index = self.place(number)
+        return index is not None and self._sum(index) == self.index and self._name(by) == self.divisor
 
     def op(self, op: Op, rewriter: Rewriter) -> bool:
         """Copy an operation of which here more is known, if it is one."""
@@ -148,14 +173,10 @@ class Part:
         return made is not None
 
     def _made(self, op: Op, rewriter: Rewriter) -> Value | None:
-        divided = _divided(op)
-        if divided is not None:
-            number, by, rest = divided
-            index = thread_plus(number, lambda v, _: True)
-            if index is not None and self._sum(index) == self.index and self._name(by) == self.divisor:
-                if rest:
-                    return self.b.arith("subi", rewriter.lookup(number), self.product)
-                return self.quotient
+        found = divided(op)
+        if found is not None and self.divides(*found[:2]):
+            number, _, rest = found
+            return self.b.arith("subi", rewriter.lookup(number), self.product) if rest else self.quotient
         if op.name == "arith.sitofp":
             made = converted(self.b, op, rewriter.lookup(op.operands[0]), self.known.range(op.operands[0]))
             return None if made is None else made.result

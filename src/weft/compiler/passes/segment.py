@@ -12,6 +12,7 @@ from weft.compiler.passes.thread_context import Context, Rewriter, linear
 
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
+    from weft.compiler.passes.quotients import Part
 
 
 class Segment(Rewriter):
@@ -23,6 +24,8 @@ class Segment(Rewriter):
         self.home = home
         self.mapping.update(body.uniform)
         self.linear: Value | None = None
+        self.inside: Part | None = None
+        """What is known of some of the threads."""
 
     def thread(self) -> Value:
         """The thread's number in its block."""
@@ -109,7 +112,7 @@ class Segment(Rewriter):
             return
         if op.name == "gpu.shuffle":
             self.shuffle(op)
-        else:
+        elif self.inside is None or not self.inside.op(op, self):
             super().op(op)
         for v in op.results:
             kept = self.body.arrays.get(v)
