@@ -19,8 +19,13 @@ def pairs(module: Module) -> None:
     for f in module.functions:
         for op in f.body.walk():
             if op.name == "weft.for" and op.attrs["parallel"] and "few" not in op.attrs:
-                if sum(map(_computes, op.regions[0].ops)) >= _ENOUGH:
+                if computes_much(op.regions[0].ops):
                     op.attrs = {**op.attrs, "pairs": True}
+
+
+def computes_much(ops: list[Op]) -> bool:
+    """Whether operations compute so much with floats that memory is not what they wait for."""
+    return sum(map(_computes, ops)) >= _ENOUGH
 
 
 def _computes(op: Op) -> int:

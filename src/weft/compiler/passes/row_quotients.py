@@ -12,6 +12,7 @@ from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I64
 from weft.compiler.passes.decided import Decided
 from weft.compiler.passes.indices import IndexPlus, Ranges, thread_axis, thread_plus
+from weft.compiler.passes.pairs import computes_much
 from weft.compiler.passes.pieces import Piece
 from weft.compiler.passes.quotients import Part, divided, in_parts, is_wide, quotient_of
 from weft.compiler.passes.segment import Segment
@@ -63,7 +64,7 @@ def _is_thread(own: tuple[Value, ...]) -> bool:
 
 
 def _threads(body: BarrierBody, node: Piece, low: Value, high: Value, part: Part | None) -> None:
-    """A piece for some threads; they do it one by one where they are not a part."""
+    """A piece for some threads: one by one where they are no part, if dividing is most of what they do."""
     b = body.b
     (along_x,), context = threads_of(body.context)
     with b.into(along_x):
@@ -72,5 +73,6 @@ def _threads(body: BarrierBody, node: Piece, low: Value, high: Value, part: Part
         segment.inside = part
         segment.thread()
         node.copy_into(segment)
-    attrs = {"parallel": True} if part is not None else {"parallel": True, "few": True}
+    fast = part is not None or computes_much(node.ops)
+    attrs = {"parallel": True} if fast else {"parallel": True, "few": True}
     b.emit("weft.for", (low, high, b.constant(1, I64)), (), attrs, (along_x,))

@@ -29,6 +29,7 @@ from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.looks import note_looks
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.neighbours import Neighbours, most_neighbours, side_by_side
+from weft.compiler.passes.pairs import computes_much
 from weft.compiler.passes.parted import parted
 from weft.compiler.passes.quotients import Part, find_quotient, in_parts, is_wide
 from weft.compiler.passes.resumable import Resumable
@@ -359,7 +360,7 @@ class _Loops:
             with b.into(Region()) as parts:
                 in_parts(b, cut, end, shared.lookup, lambda low, high, part: row(low, high, ops, inside=part))
             with b.into(Region()) as whole:
-                row(zero, end, ops, few=True)
+                row(zero, end, ops, few=not computes_much(ops))
             b.branch(wide, parts, whole)
         else:
             row(zero, end, self.kernel.body.ops)
