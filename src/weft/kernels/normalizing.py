@@ -14,6 +14,9 @@ from weft.targets import Feature, find_target
 
 HELD = 128
 """Bytes that a thread holds at most."""
+VECTORS, SINGLE = 4, 8
+"""That a lane holds of short rows at most, and elements where rows lie so that they are no vectors: lanes join
+what they know in more instructions than an element takes."""
 CLUSTER = 8
 """Blocks of a cluster that hold a row together, at most: more are not in every GPU's reach."""
 AHEAD = 8
@@ -108,7 +111,8 @@ def _held(op: Operands, rows: Rows, size: int, stored: int, shifted: bool) -> di
     most = CLUSTER if find_target(op.context.target).supports(Feature.CLUSTERS) else 1
     if units > THREADS * each * most:
         return None
-    blocks, threads, lanes = 1, WARPS, 1 << min(5, (-(-units // 4) - 1).bit_length())
+    few = SINGLE if width == 1 else VECTORS
+    blocks, threads, lanes = 1, WARPS, 1 << min(5, (-(-units // few) - 1).bit_length())
     if units > THREADS * each:
         blocks = min(most, max(-(-units // (THREADS * each)), processors // rows.number))
     if units > 32 * each:
