@@ -15,8 +15,8 @@ from weft.targets import Feature, find_target
 HELD = 128
 """Bytes that a thread holds at most."""
 VECTORS, SINGLE = 4, 8
-"""That a lane holds of short rows at most, and elements where rows lie so that they are no vectors: lanes join
-what they know in more instructions than an element takes."""
+"""Of short rows a lane holds so many at most, and elements of rows that are no vectors: joining what lanes
+know takes more instructions than an element."""
 CLUSTER = 8
 """Blocks of a cluster that hold a row together, at most: more are not in every GPU's reach."""
 AHEAD = 8

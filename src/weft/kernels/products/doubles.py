@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
-from weft.gpu import barrier, block_idx, lane_id, launch_bounds, thread_idx, warp_id
-from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_group
+from weft.gpu import barrier, block_idx, lane_id, launch_bounds, warp_id
+from weft.gpu.memory import async_copy_commit_group, async_copy_wait_group
 from weft.gpu.mma import mma
-from weft.kernels.products.fragments import write
+from weft.kernels.products.fragments import fill, write
 from weft.kernels.products.problem import Problem, aligned
 from weft.kernels.products.schedule import place
 from weft.lang import Comptime, Float64, Int, Pointer, func, kernel, unroll
@@ -55,9 +55,10 @@ def product(
     left, right = a + z * of_a[0], b + z * of_b[0]
 
     def fetch(step: Int):
-        here, at = memory + step % stages * size, step * DEPTH
-        fill(here, left, of_a, (row0, m), (at, k), rows=bm, threads=threads, across=across[0])
-        fill(here + bm * DEPTH, right, of_b, (col0, n), (at, k), rows=bn, threads=threads, across=across[1])
+        here, at = memory + step % stages * size, (step * DEPTH, k)
+        known: dict[str, Any] = {"deep": DEPTH, "threads": threads, "place": chunk}
+        fill(here, left, of_a, (row0, m), at, rows=bm, across=across[0], **known)
+        fill(here + bm * DEPTH, right, of_b, (col0, n), at, rows=bn, across=across[1], **known)
 
     row, col = warp_id() // (bn // wn) * wm, warp_id() % (bn // wn) * wn
     for s in unroll(range(stages)):
@@ -89,30 +90,9 @@ def product(
     write(sums, out + z * of_out[0], of_out, at, (m, n), ends, wide=wide, ways=ways)
 
 
-@func
-def fill(
-    here: Any,
-    source: Any,
-    steps: Any,
-    rows_at: Any,
-    along: Any,
-    *,
-    rows: Comptime[int],
-    threads: Comptime[int],
-    across: Comptime[bool],
-) -> None:
-    """Begin to copy a side's part of a stage; what lies beyond the matrix is 0."""
-    (row0, m), (first, k) = rows_at, along
-    chunks = rows // CHUNK if across else DEPTH // CHUNK
-    for i in unroll(range(0, rows * DEPTH // CHUNK, threads)):
-        line, spot = (thread_idx.x + i) // chunks, (thread_idx.x + i) % chunks * CHUNK
-        outer, inner = (first + line, row0 + spot) if across else (row0 + line, first + spot)
-        ends = (k, m) if across else (m, k)
-        left = (outer < ends[0]).select(min(max(ends[1] - inner, Int(0)), Int(CHUNK)), Int(0))
-        from_ = min(outer, ends[0] - 1) * (steps[2] if across else steps[1])
-        into = line * (rows if across else DEPTH) + (spot ^ line % 4 * 4)
-        begin = source + from_ + (inner if left > 0 else Int(0))
-        async_copy(begin, here + into, size=16, src_size=left * 8)
+def chunk(line: Any, spot: Any, wide: int) -> Any:
+    """Where in a side's part of a stage two numbers of a line lie, which is so many long."""
+    return line * wide + (spot * CHUNK ^ line % 4 * 4)
 
 
 @func

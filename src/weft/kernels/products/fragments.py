@@ -57,8 +57,9 @@ def product(
 
     def fetch(step: Int):
         here, at = memory + step % stages * size, (step * DEEP, k)
-        fill(here, left, of_a, (row0, m), at, rows=bm, threads=threads, across=across[0])
-        fill(here + bm * DEEP, right, of_b, (col0, n), at, rows=bn, threads=threads, across=across[1])
+        known: dict[str, Any] = {"deep": DEEP, "threads": threads, "place": chunk}
+        fill(here, left, of_a, (row0, m), at, rows=bm, across=across[0], **known)
+        fill(here + bm * DEEP, right, of_b, (col0, n), at, rows=bn, across=across[1], **known)
 
     at = warp_id() // (bn // wn) * wm, warp_id() % (bn // wn) * wn
     for s in unroll(range(stages - 1)):
@@ -87,19 +88,24 @@ def fill(
     along: Any,
     *,
     rows: Comptime[int],
+    deep: Comptime[int],
     threads: Comptime[int],
     across: Comptime[bool],
+    place: Comptime[Callable[..., Any]],
 ) -> None:
-    """Begin to copy a side's part of a stage, 16 bytes a thread; what lies beyond the matrix is 0."""
-    (row0, m), (first, k) = rows_at, along
-    lines, wide = (DEEP, rows) if across else (rows, DEEP)
-    for i in unroll(range(0, lines * wide // CHUNK, threads)):
-        line, spot = (thread_idx.x + i) // (wide // CHUNK), (thread_idx.x + i) % (wide // CHUNK)
-        outer, inner = (first + line, row0 + spot * CHUNK) if across else (row0 + line, first + spot * CHUNK)
+    """Begin to copy a side's part of a stage, 16 bytes a thread; what lies beyond the matrix is 0.
+
+    ``place`` says where in it a chunk of a line lies, by both numbers and the length of lines.
+    """
+    (row0, m), (first, k), size = rows_at, along, source.dtype.itemsize
+    (lines, wide), each = (deep, rows) if across else (rows, deep), 16 // size
+    for i in unroll(range(0, lines * wide // each, threads)):
+        line, spot = (thread_idx.x + i) // (wide // each), (thread_idx.x + i) % (wide // each)
+        outer, inner = (first + line, row0 + spot * each) if across else (row0 + line, first + spot * each)
         last, end, step = (k, m, steps[2]) if across else (m, k, steps[1])
-        left = (outer < last).select(min(max(end - inner, Int(0)), Int(CHUNK)), Int(0))
+        left = (outer < last).select(min(max(end - inner, Int(0)), Int(each)), Int(0))
         begin = source + min(outer, last - 1) * step + (inner if left > 0 else Int(0))
-        async_copy(begin, here + chunk(line, spot, wide), src_size=left * source.dtype.itemsize)
+        async_copy(begin, here + place(line, spot, wide), src_size=left * size)
 
 
 @func
