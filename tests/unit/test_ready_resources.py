@@ -14,7 +14,7 @@ import pytest
 
 import weft.kernels as ready
 from driver_played import Gpu, always
-from weft import BFloat16, Float32, Int8, Int32, Int64, Tensor, UInt8, UInt32
+from weft import BFloat16, Float32, Float64, Int8, Int32, Int64, Tensor, UInt8, UInt32
 from weft.gpu.host import DeviceContext
 from weft.runtime.cuda import toolkit
 
@@ -70,9 +70,15 @@ CALLS: dict[str, Callable[[Make], Any]] = {
     ),
     "matmul": lambda t: ready.matmul(t(Float32, 1024, 1024), t(Float32, 1024, 1024)),
     "matmul of BFloat16": lambda t: ready.matmul(t(BFloat16, 4096, 4096), t(BFloat16, 4096, 4096)),
+    "matmul of Float64": lambda t: ready.matmul(t(Float64, 2048, 2048), t(Float64, 2048, 2048)),
+    "matmul of small Float64": lambda t: ready.matmul(t(Float64, 256, 256), t(Float64, 256, 256)),
+    "matmul of small BFloat16": lambda t: ready.matmul(t(BFloat16, 256, 256), t(BFloat16, 256, 256)),
+    "matmul of batches": lambda t: ready.matmul(t(BFloat16, 32, 128, 64), t(BFloat16, 32, 64, 128)),
+    "softmax between elements": lambda t: ready.softmax(t(BFloat16, 4096, 77)),
     "grouped_matmul": lambda t: ready.grouped_matmul(
         t(BFloat16, 8192, 1024), t(BFloat16, 8, 1024, 4096), t(Int32, 8)
     ),
+    "attention of 64 features": lambda t: ready.attention(*(t(BFloat16, 8, 16, 1024, 64) for _ in range(3))),
     "attention of 128 features": lambda t: ready.attention(*(t(BFloat16, 2, 8, 1024, 128) for _ in range(3))),
     "decode_attention of 128": lambda t: ready.decode_attention(
         t(BFloat16, 2, 32, 128), *(t(BFloat16, 2, 8, 8192, 128) for _ in range(2))
