@@ -184,6 +184,25 @@ def test_ways_of_few_shapes(
     np.testing.assert_array_equal(found(result), exact)
 
 
+@pytest.mark.parametrize("splits", [2, 3, 7])
+def test_float64_in_parts_of_k(device: DeviceContext, splits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of parts for which no place along k is left."""
+
+    def way_of(problem: Problem) -> tuple[doubles.Shape, int]:
+        return doubles.SMALL, splits
+
+    def multiply(problem: Problem, *, tf32: bool) -> None:
+        doubles.multiply(problem)
+
+    monkeypatch.setattr(routes, "multiply", multiply)
+    monkeypatch.setattr(doubles, "way_of", way_of)
+    a, b = (np.random.default_rng(i).integers(-9, 9, (2, 37, 75)).astype(float) for i in range(2))
+    result = matmul(
+        placed(device, a), placed(device, b.transpose(0, 2, 1)), bias=placed(device, a[0, 0, :37])
+    )
+    np.testing.assert_array_equal(found(result), a @ b.transpose(0, 2, 1) + a[0, 0, :37])
+
+
 def test_float64_by_tensor_cores(device: DeviceContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """A CPU computes their products as lanes of a warp, where it is told to."""
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
-from weft.gpu import barrier, block_idx, lane_id, launch_bounds, warp_id
+from weft.gpu import barrier, lane_id, launch_bounds, warp_id
 from weft.gpu.memory import async_copy_commit_group, async_copy_wait_group
 from weft.gpu.mma import mma
 from weft.kernels.products.fragments import fill, write
+from weft.kernels.products.parts import in_parts, join
 from weft.kernels.products.problem import Problem, aligned
-from weft.kernels.products.schedule import place
+from weft.kernels.products.schedule import own_part
 from weft.lang import Comptime, Float64, Int, Pointer, func, kernel, unroll
 from weft.lang.number import number_class
 from weft.memory import dynamic_shared_memory
 
 DEPTH, CHUNK = 16, 2
 """Places along k of a stage, and numbers that are copied at once."""
-BAND = 8
+BAND, PART = 8, 256
+"""Rows of tiles that blocks go through together; places along k of a part at least, where tiles are few."""
 
 
 @kernel
@@ -34,6 +36,8 @@ def product(
     n: Int,
     k: Int,
     steps: Any,
+    batches: Int,
+    splits: Int,
     alpha: Any,
     terms: Any,
     epilogue: Callable[..., Any],
@@ -42,20 +46,22 @@ def product(
     across: Comptime[tuple[bool, bool]],
     ways: Comptime[Any],
 ):
-    """``out[z] = a[z] @ b[z].T``, a tile a block; ``across`` says of which side neighbours lie across k."""
+    """``out[z] = a[z] @ b[z].T``, a tile a block, or a part of k of one.
+
+    ``across`` says of which side neighbours lie across k.
+    """
     (bm, bn), (wm, wn), stages, deep = shape
     threads, high, wide = bm // wm * (bn // wn) * 32, wm // 16, wn // 8
     launch_bounds(threads)
     size, memory = (bm + bn) * DEPTH, cast("Any", dynamic_shared_memory)(a.element_type, alignment=128)
-    down, beside, count = -(-m // bm), -(-n // bn), -(-k // DEPTH)
-    z = block_idx.x // (down * beside)
-    row0, col0 = place(block_idx.x % (down * beside), down, beside, BAND)
-    row0, col0 = row0 * bm, col0 * bn
+    part, z, row0, col0, first, count = own_part(
+        (m, n, k), batches, splits, tile=(bm, bn), deep=DEPTH, band=BAND
+    )
     of_a, of_b, of_out = steps
     left, right = a + z * of_a[0], b + z * of_b[0]
 
     def fetch(step: Int):
-        here, at = memory + step % stages * size, (step * DEPTH, k)
+        here, at = memory + step % stages * size, ((first + step) * DEPTH, k)
         known: dict[str, Any] = {"deep": DEPTH, "threads": threads, "place": chunk}
         fill(here, left, of_a, (row0, m), at, rows=bm, across=across[0], **known)
         fill(here + bm * DEPTH, right, of_b, (col0, n), at, rows=bn, across=across[1], **known)
@@ -86,6 +92,7 @@ def product(
             sums = tuple([mma(rows[i // wide], columns[i % wide], sums[i]) for i in range(high * wide)])
             pieces = ahead
     async_copy_wait_group(0)
+    z += part * batches
     at, ends = (z, row0 + row, col0 + col), (alpha, terms, epilogue)
     write(sums, out + z * of_out[0], of_out, at, (m, n), ends, wide=wide, ways=ways)
 
@@ -140,20 +147,32 @@ class Shape(NamedTuple):
     deep: int
     """Places along k of a product."""
 
+    def count(self, problem: Problem) -> int:
+        """How many tiles the result has."""
+        m, n, _, z = problem.extents
+        return -(-m // self.tile[0]) * -(-n // self.tile[1]) * z
+
 
 LARGE, SMALL = Shape((64, 128), (32, 32), 4, 8), Shape((32, 32), (16, 16), 6, 16)
 
 
+def way_of(problem: Problem) -> tuple[Shape, int]:
+    """The tiles of a product, and in how many parts k is gone through, where there are few."""
+    units = problem.op.context.info.multiprocessors
+    if 3 * LARGE.count(problem) >= units:
+        return LARGE, 1
+    return SMALL, max(1, min(2 * units // SMALL.count(problem), problem.extents[2] // PART))
+
+
 def multiply(problem: Problem) -> None:
     """Queue the product."""
-    op, (m, n, _, z) = problem.op, problem.extents
-    a, b = (aligned(op, x, CHUNK, across=True) for x in (problem.a, problem.b))
-    large, small = (-(-m // shape.tile[0]) * -(-n // shape.tile[1]) * z for shape in (LARGE, SMALL))
-    fills = 3 * large >= op.context.info.multiprocessors
-    shape, grid = (LARGE, large) if fills else (SMALL, small)
-    tile, warp, stages, _ = shape
+    a, b = (aligned(problem.op, x, CHUNK, across=True) for x in (problem.a, problem.b))
+    shape, splits = way_of(problem)
+    (bm, bn), (wm, wn), stages, _ = shape
+    parts, grid = in_parts(problem, splits), shape.count(problem) * splits
     across = tuple([x.strides[2] != 1 and x.shape[2] > 1 for x in (a, b)])
-    threads = tile[0] // warp[0] * (tile[1] // warp[1]) * 32
-    nbytes = stages * sum(tile) * DEPTH * a.dtype.itemsize
-    known = {"shape": tuple(shape), "across": across, "ways": problem.ways}
-    problem.launch(product, grid, threads, a, b, **known, shared_mem_bytes=nbytes)
+    threads, nbytes = bm // wm * (bn // wn) * 32, stages * (bm + bn) * DEPTH * a.dtype.itemsize
+    known = {"shape": tuple(shape), "across": across, "ways": parts.ways, "shared_mem_bytes": nbytes}
+    parts.launch(product, grid, threads, a, b, problem.extents[3], splits, **known)
+    if splits > 1:
+        join(problem, parts.out, splits)

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from weft import Comptime, Float32, Int, UInt64, func, kernel, unroll
-from weft.gpu import block_idx, launch_bounds, thread_idx
+from weft.gpu import launch_bounds, thread_idx
 from weft.gpu.pipeline import Pipeline
 from weft.gpu.warp import syncwarp
 from weft.kernels.products.finish import finished
-from weft.kernels.products.schedule import place
+from weft.kernels.products.schedule import own_part
 from weft.lang import contraction
 from weft.lang.number import number_class
 from weft.layout.tma_async import TMATensorTile
@@ -63,7 +63,7 @@ def product(
     tiles_b = tiles_a + stages * bm * DEEP
     pipe = Pipeline[stages](stack_allocation(UInt64, 2 * stages, address_space=AddressSpace.SHARED))
     pipe.init(consumers=threads // 32)
-    part, z, row, col, first, count = own_part((m, n, k), batches, splits, tile=tile, band=band)
+    part, z, row, col, first, count = own_part((m, n, k), batches, splits, tile=tile, deep=DEEP, band=band)
     of_a, of_b = Int(0) if shared[0] else z, Int(0) if shared[1] else z
 
     def bring(step: Int) -> None:
@@ -91,20 +91,6 @@ def product(
             pipe.consumer_release(step)
     at, ends = (z + part * batches, row, col), (alpha, terms, epilogue)
     write(sums, own, out, at, (m, n), ends, ways=ways)
-
-
-@func
-def own_part(
-    extents: Any, batches: Int, splits: Int, *, tile: Comptime[Any], band: Comptime[int]
-) -> tuple[Int, Int, Int, Int, Int, Int]:
-    """The block's part of k, matrix, first row and column, and of the part's steps the first and how many."""
-    m, n, k = extents
-    down, across, steps = -(-m // tile[0]), -(-n // tile[1]), -(-k // DEEP)
-    other, unit = block_idx.x // (down * across), block_idx.x % (down * across)
-    row, col = place(unit, down, across, band)
-    part, each = other // batches, -(-steps // splits)
-    first = part * each
-    return part, other % batches, row * tile[0], col * tile[1], first, max(0, min(each, steps - first))
 
 
 def places(tile: Any, each: Any, majors: Any) -> tuple[tuple[Any, ...], ...]:

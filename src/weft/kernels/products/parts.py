@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from weft.gpu import global_idx
 from weft.kernels.operands import Operand
 from weft.kernels.products.finish import finished
-from weft.kernels.products.problem import Problem
+from weft.kernels.products.problem import Ends, Problem
 from weft.lang import Comptime, Int, Pointer, UInt32, kernel
 
 THREADS = 256
@@ -41,6 +42,17 @@ def summed(
             total += first[part * Int(batches) * of_x[0]]
         value = finished((total,), (z, row, col), (Int(m), Int(n)), (alpha, terms, epilogue), ways=ways)
         out[z * of_out[0] + row * of_out[1] + col * of_out[2]] = value.cast(ways.type)
+
+
+def in_parts(problem: Problem, splits: int) -> Problem:
+    """The product whose result is the sums of all parts, of which nothing becomes yet."""
+    if splits == 1:
+        return problem
+    m, n, _, z = problem.extents
+    pitch = -(-n // 4) * 4
+    made = problem.op.scratch(splits * z * m * pitch, problem.sums)
+    out = made.seen((splits * z, m, n), (m * pitch, pitch, 1))
+    return replace(problem, out=out, ends=Ends(1.0, [], None))
 
 
 def join(problem: Problem, parts: Operand, splits: int) -> None:

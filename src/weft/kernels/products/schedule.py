@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from weft import Comptime, Int, UInt32, func
+from weft.gpu import block_idx
 from weft.lang import struct
 
 
@@ -104,3 +105,23 @@ def place(tile: Int, down: Int, across: Int, band: Comptime[int]) -> tuple[Int, 
     first = one // wide * band
     high = min(UInt32(down) - first, UInt32(band))
     return Int(first + one % wide % high), Int(one % wide // high)
+
+
+@func
+def own_part(
+    extents: Any,
+    batches: Int,
+    splits: Int,
+    *,
+    tile: Comptime[tuple[int, int]],
+    deep: Comptime[int],
+    band: Comptime[int],
+) -> tuple[Int, Int, Int, Int, Int, Int]:
+    """The block's part of k, matrix, first row and column, and of the part's steps the first and how many."""
+    m, n, k = extents
+    down, across, steps = -(-m // tile[0]), -(-n // tile[1]), -(-k // deep)
+    other, unit = block_idx.x // (down * across), block_idx.x % (down * across)
+    row, col = place(unit, down, across, band)
+    part, each = other // batches, -(-steps // splits)
+    first = part * each
+    return part, other % batches, row * tile[0], col * tile[1], first, max(0, min(each, steps - first))

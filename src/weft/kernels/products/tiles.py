@@ -22,8 +22,8 @@ from weft.kernels.products.choice import (
     turns,
 )
 from weft.kernels.products.groups import listed
-from weft.kernels.products.parts import MOST, join
-from weft.kernels.products.problem import Ends, Problem, aligned, line, turned
+from weft.kernels.products.parts import MOST, in_parts, join
+from weft.kernels.products.problem import Problem, aligned, line, turned
 from weft.kernels.products.schedule import Form
 from weft.kernels.row_memory import Line
 from weft.lang import UInt64
@@ -145,7 +145,8 @@ def by_lanes(
         units, shapes = op.context.info.multiprocessors, ACROSS if _along(a, b) == 0 else LANES
         shape, splits, _ = choose(shapes, problem.extents, lanes.DEEP, width, units, most, hybrid=False)
     rows, columns = shape.tile
-    out, ends, kind = _parts(problem, splits)
+    parts = in_parts(problem, splits)
+    out, ends, kind = parts.out, parts.ends, parts.out.dtype
     left = _tiled(a, rows, lanes.DEEP, "m", panel=rows)
     right = _tiled(b, columns, lanes.DEEP, "n", panel=columns)
     m, n, k, z = problem.extents
@@ -185,18 +186,6 @@ def _turns(problem: Problem) -> bool:
     """Whether it pays to copy the sides that lie along k."""
     units, along = problem.op.context.info.multiprocessors, _along(problem.a, problem.b)
     return turns(problem.extents, along, problem.a.dtype.itemsize, units)
-
-
-def _parts(problem: Problem, splits: int) -> tuple[Operand, Ends, DType]:
-    """Where sums go, what becomes of them before, and the type in which they are written."""
-    if splits == 1:
-        return problem.out, problem.ends, problem.out.dtype
-    m, n, _, z = problem.extents
-    pitch = -(-n // 4) * 4
-    made = problem.op.scratch(splits * z * m * pitch, problem.sums)
-    steps = m * pitch, pitch, 1
-    out = made.seen((splits * z, m, n), steps)
-    return out, Ends(1.0, [], None), problem.sums
 
 
 class Side(NamedTuple):
