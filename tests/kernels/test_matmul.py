@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
-from weft import BFloat16, DeviceError, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError, func
+from weft import BFloat16, CompileError, DeviceError, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError, func
 from weft.gpu.host import DeviceContext
 from weft.kernels import grouped_matmul, matmul
 from weft.kernels.products import doubles, fragments, plain, routes
@@ -346,6 +346,14 @@ def scaled(x: Any, i: Any, j: Any, by: float = 2.0) -> Any:
     return by * x
 
 
+def three(x: Any) -> int:
+    return 3
+
+
+def much(x: Any) -> str:
+    return "much"
+
+
 def test_an_epilogue_of_the_element_alone() -> None:
     a = np.array([[1, -2], [3, 4]], np.float32)
     product = a @ a
@@ -355,6 +363,7 @@ def test_an_epilogue_of_the_element_alone() -> None:
         (doubled, 2 * product),
         (shifted, product + [0, 10]),
         (scaled, 2 * product),
+        (three, np.full((2, 2), 3)),
     ]
     for epilogue, expected in right:
         np.testing.assert_array_equal(matmul(a, a, epilogue=epilogue), expected)
@@ -369,3 +378,5 @@ def test_an_epilogue_of_the_element_alone() -> None:
     with pytest.raises(LaunchError, match="takes 4 arguments, 1 by default") as caught:
         matmul(a[None], a, epilogue=scaled)  # whose last would be the column
     assert "or lambda x, z, i, j: ... of it" in str(caught.value)
+    with pytest.raises(CompileError, match="the epilogue gives a str, not a number"):
+        matmul(a, a, epilogue=much)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -83,6 +83,8 @@ def test_several_axes_also_where_they_are_apart_in_memory(device: DeviceContext)
         np.testing.assert_array_equal(found(min(placed(device, x), axes)), x.min(axes))
     turned = x.transpose(2, 0, 3, 1)
     assert found(argmax(placed(device, turned))) == turned.argmax()
+    with pytest.raises(LaunchError, match="axis is \\(0, 1\\)"):
+        argmax(x, cast("Any", (0, 1)))
     halves = np.full((3, 5, 4, 6), 200, np.float16)  # whose sums no Float16 holds
     np.testing.assert_array_equal(found(mean(placed(device, halves), (0, 2))), np.full((5, 6), 200))
     ones = found(sum(placed(device, np.ones((3, 5000, 4, 2), np.float16)), (1, 3)))

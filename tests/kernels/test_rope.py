@@ -37,11 +37,18 @@ def test_pairs_are_turned(
     angles = generator.normal(size=(shape[axis], half)).astype(np.float32)
     cos, sin = np.cos(angles), np.sin(angles)
     right = expected(x, cos, sin, axis, interleaved)
-    for given in (x, np.asfortranarray(x)):
+    for given, c in ((x, cos), (np.asfortranarray(x), np.asfortranarray(cos))):
         tensor = placed(device, given)
-        result = rope(tensor, placed(device, cos), placed(device, sin), axis=axis, interleaved=interleaved)
+        result = rope(tensor, placed(device, c), placed(device, sin), axis=axis, interleaved=interleaved)
         np.testing.assert_allclose(found(result), right, rtol=1e-5, atol=1e-6)
-        rope(tensor, placed(device, cos), placed(device, sin), axis=axis, interleaved=interleaved, out=tensor)
+        rope(
+            tensor,
+            placed(device, c),
+            placed(device, sin),
+            axis=axis,
+            interleaved=interleaved,
+            out=tensor,
+        )
         np.testing.assert_allclose(found(tensor), right, rtol=1e-5, atol=1e-6)
 
 

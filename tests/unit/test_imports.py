@@ -77,7 +77,7 @@ ROOMS: dict[str, set[str] | None] = {
     "testing": {"complex", "diagnostics", "lang", "runtime"},
     "benchmark": BOTTOM | {"lang", "runtime"},
     **dict.fromkeys(LIBRARY, {"lang", "record", "diagnostics", "dtype"} | LIBRARY),
-    "algorithm": {"calls", "lang", "record", "diagnostics", "dtype", "targets"} | LIBRARY,
+    "algorithm": {"calls", "foreign", "lang", "record", "diagnostics", "dtype", "targets"} | LIBRARY,
     "calls": BOTTOM
     | {"compiler.source", "foreign", "lang", "layout", "runtime", "tensor"}
     | {"launch.native", "launch.profile", "launch.tiles"},

@@ -7,8 +7,10 @@ from typing import Any, NoReturn, cast
 
 from weft.diagnostics import LaunchError, a_, refuse
 from weft.dtype import DType, as_dtype
+from weft.foreign.read import Unreadable, array_of
 from weft.lang.elaboration import current
 from weft.lang.generic import describe_annotation, written
+from weft.lang.host_closures import steady
 from weft.lang.number import Number, to_type
 from weft.lang.pointer import Pointer
 from weft.lang.promote import promote
@@ -25,6 +27,10 @@ WIDE = 16
 
 def check_parameters(func: Any, count: int, algorithm: str, what: str, *, named: str = "") -> None:
     """Refuse a function that cannot be called with so many arguments, ``what``, and a ``named`` one."""
+    whatever: object = func
+    if not callable(whatever):
+        kind = describe_annotation(type_of(spec_of(func)))
+        refuse("argument-type", f"{algorithm} calls {a_(kind)}, which is no function", hint="pass a function")
     definition = getattr(func, "definition", None)
     if definition is None:
         return
@@ -119,17 +125,54 @@ def size_of(src: Any) -> int:
         raise LaunchError.here("argument-type", f"{a_(type(src).__name__)} has no elements", hint) from None
 
 
-def kind_of(memory: Any) -> Any:
-    """The class of the elements of memory."""
+def kind_of(memory: Any, name: str = "src", place: int = 0, *, writes: bool = False) -> Any:
+    """The class of the elements of memory.
+
+    Args:
+        memory: an argument.
+        name: its name.
+        place: its place among those of the call.
+        writes: whether it is written to.
+
+    Raises:
+        LaunchError: it is no memory, has no elements of weft's types, or is read-only.
+    """
     try:
-        return written(as_dtype(memory.dtype))
+        kind = written(as_dtype(memory.dtype))
     except (AttributeError, TypeError, ValueError):
-        message = f"{a_(type(memory).__name__)} has no elements of weft's types"
-        hint = "pass a buffer, a tensor or an array"
-        if getattr(getattr(memory, "dtype", None), "names", None):
-            message = "this array's records do not say which @struct they are"
-            hint = "copy it into a buffer of that: ctx.enqueue_create_buffer(S, n)"
-        raise LaunchError.here("argument-type", message, hint) from None
+        found, hint = _unfit(memory)
+        raise LaunchError.here("array-type", f"{name} is {found}", hint, at=(name, place)) from None
+    if writes and getattr(getattr(memory, "flags", None), "writeable", True) is False:
+        message, hint = f"{name} is an array that is read-only", "pass an array that may be written to"
+        raise LaunchError.here("array-readonly", message, hint, at=(name, place))
+    return kind
+
+
+def _unfit(memory: Any) -> tuple[str, str]:
+    """What it is that algorithms cannot take as memory, and what to do."""
+    if callable(memory) and not hasattr(memory, "dtype"):
+        return a_(type(memory).__name__), "the function comes first, then the memory"
+    try:
+        dtype = array_of(memory).dtype
+    except Unreadable as wrong:
+        return wrong.found, wrong.hint
+    if getattr(getattr(memory, "dtype", None), "names", None):
+        hint = "copy it into a buffer of that: ctx.enqueue_create_buffer(S, n)"
+        return "an array whose records do not say which @struct they are", hint
+    return f"an array of {dtype}", "pass its parts, as `x.real`, or a view as numbers with one more axis"
+
+
+def function_of(value: Any, name: str = "func", place: int = 0) -> Any:
+    """A function among the arguments of a call, the same for all that are made of its code.
+
+    Raises:
+        LaunchError: it is none.
+    """
+    if not callable(value):
+        hint = "pass a function, a @func or a lambda"
+        message = f"{name} is {a_(type(value).__name__)}, where a function is needed"
+        raise LaunchError.here("argument-type", message, hint, at=(name, place))
+    return steady(value)
 
 
 def unravelled(number: Any, extents: Any) -> tuple[Any, ...]:

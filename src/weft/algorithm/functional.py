@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from weft.algorithm import kernels
+from weft.algorithm.elements import check_parameters, function_of
 from weft.algorithm.places import RunsOn, as_count, as_shape
 from weft.calls.planned import planned
 from weft.diagnostics import refuse
 from weft.lang import Comptime, Int, func
-from weft.lang.host_closures import steady
 
 if TYPE_CHECKING:
     from weft.gpu.host import DeviceContext
@@ -79,8 +79,8 @@ def elementwise(
                [-1., 16., 25.]], dtype=float32)
     """
     extents = as_shape(shape, "shape", 1)
-    width = 1 if simd_width is None else as_count(simd_width, "simd_width", 3)
-    func = steady(func)
+    width = 1 if simd_width is None else as_count(simd_width, "simd_width", 3, 1)
+    func = function_of(func)
     with RunsOn(func, context=context) as place:
         place.launch_over(
             kernels.elementwise,
@@ -130,8 +130,8 @@ def parallelize(
         array([ 6, 22, 38])
     """
     count = as_count(num_work_items, "num_work_items", 1)
-    workers = count if num_workers is None else min(count, as_count(num_workers, "num_workers", 2))
-    func = steady(func)
+    workers = count if num_workers is None else min(count, as_count(num_workers, "num_workers", 2, 1))
+    func = function_of(func)
     with RunsOn(func, context=context) as place:
         blocks = place.threads_are_loops
         named: dict[str, Any] = {"func": func, "count": count, "workers": workers, "blocks": blocks}
@@ -156,6 +156,7 @@ def map(func: Callable[[Int], Any], size: Int) -> None:
         >>> x
         array([1., 2., 3., 4., 5.], dtype=float32)
     """
+    check_parameters(func, 1, "map", "an index")
     for i in range(size):
         func(Int(i))
 
@@ -225,6 +226,7 @@ def tile(
 
 
 def _check_sizes(sizes: Any) -> None:
-    if not sizes or min(sizes) < 1:
+    given = cast("tuple[Any, ...]", sizes if isinstance(sizes, tuple) else ())
+    if not given or not all(type(size) is int and size > 0 for size in given):
         message = f"tile_sizes={sizes!r} are no sizes"
         refuse("argument-type", message, hint="write them in a tuple, the largest first: (16, 4)")

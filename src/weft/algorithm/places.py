@@ -216,8 +216,8 @@ def _ends(memory: Any) -> tuple[int, int]:
     return begin, begin + storage.nbytes // len(storage) * (size if dense else 1)
 
 
-def as_count(value: Any, name: str, position: int) -> int:
-    """A number of things, as an argument of that name and position.
+def as_count(value: Any, name: str, position: int, least: int = 0) -> int:
+    """A number of things, ``least`` or more, as an argument of that name and position.
 
     Raises:
         LaunchError: it is none.
@@ -226,10 +226,12 @@ def as_count(value: Any, name: str, position: int) -> int:
         count = index(value)
     except TypeError:
         count = -1
-    if count < 0 or isinstance(value, bool):
+    if count < least or isinstance(value, bool):
         shown = repr(value) if isinstance(value, (int, float)) else a_(type(value).__name__)
         message = f"{name} takes a number of elements, not {shown}"
-        first = "the function comes first, then the number" if callable(value) else "write an int, 0 or more"
+        first = f"write an int, {least} or more"
+        if callable(value):
+            first = "the function comes first, then the number"
         raise LaunchError.here("argument-type", message, first, at=(name, position))
     return count
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.algorithm import kernels
 from weft.algorithm.axes import Axis, axis_of, reduce_axis, result_like, scan_axis
-from weft.algorithm.elements import at, flat, is_aligned, kind_of, readable, size_of
+from weft.algorithm.elements import at, flat, function_of, is_aligned, kind_of, readable, size_of
 from weft.algorithm.moments import Moments, join
 from weft.algorithm.places import RunsOn, Where, are_same, as_count, overlap
 from weft.calls.planned import planned
@@ -124,7 +124,12 @@ def map_reduce(
 
 @planned
 def _map_reduced(generator: Any, func: Any, size: int, init: Any, out: Any, context: Any) -> Any:
-    kind = _accumulates(None, init, out)
+    if init is None and out is None:
+        hint = "give what stands before the first: 0 or 0.0 for sums, Float32(0) of that type"
+        raise LaunchError.here(
+            "argument-type", "map_reduce: init is None, and says the type", hint, at=("init", 3)
+        )
+    kind, generator = _accumulates(None, init, out), function_of(generator, "generator")
     return _reduce("map_reduce", func, generator, size, init, kind, out, {"context": context})
 
 
@@ -171,19 +176,21 @@ def scan(
         array([[1, 2, 3],
                [5, 7, 9]])
     """
-    n, exclusive = size_of(dst), as_flag("scan", "exclusive", exclusive)
+    kind, exclusive = kind_of(dst, "dst", 2, writes=True), as_flag("scan", "exclusive", exclusive)
+    n = size_of(dst)
+    if not callable(src):
+        kind_of(src, "src", 1)
     if not callable(src) and size_of(src) != n:
         message = f"dst has {n} elements, and src {size_of(src)}"
         raise LaunchError.here("argument-type", message, "give as many", at=("dst", 2))
     if exclusive and init is None:
         message = "an exclusive scan begins with init, which is not given"
         raise LaunchError.here("argument-type", message, "give init=, 0 for sums")
-    kind = kind_of(dst)
     along = None if axis is None else axis_of(dst, axis)[0]
     if along is not None and not callable(src) and tuple(src.shape) != tuple(dst.shape):
         message = f"dst is of shape {tuple(dst.shape)}, and src of {tuple(src.shape)}"
         raise LaunchError.here("argument-type", message, "give one shape to both", at=("dst", 2))
-    first, func, src = first_of("init", init, kind), steady(func), readable(src)
+    first, func, src = first_of("init", init, kind), function_of(func), readable(src)
     if n and not callable(src) and overlap(src, dst) and not are_same(src, dst):
         message = "dst has elements of src in other places, which are still to be read"
         raise LaunchError.here(
@@ -214,7 +221,10 @@ def _scan(
 def _reduce(
     name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: Any, where: Mapping[str, Any]
 ) -> Any:
-    first, func, src = first_of("init", init, kind), steady(func), steady(src)
+    first, func, src = first_of("init", init, kind), function_of(func), steady(src)
+    if out is not None and not size_of(out):
+        hint = "pass memory for one: its first becomes the result"
+        raise LaunchError.here("argument-type", "out has no element", hint, at=("out", 4))
     if not n and first is None:
         message = f"{name} has no element, and no init"
         raise LaunchError.here("argument-type", message, "give init=, which is the result then")
@@ -247,7 +257,7 @@ def _reduce_axis(
     name: str, func: Any, src: Any, axis: Any, init: Any, kind: Any, out: Any, where: Mapping[str, Any]
 ) -> Any:
     along, shape = axis_of(src, axis)
-    first, func = first_of("init", init, kind), steady(func)
+    first, func = first_of("init", init, kind), function_of(func)
     if not along.n and first is None:
         message = f"{name} has no element along axis {axis}, and no init"
         raise LaunchError.here("argument-type", message, "give init=, which is the result then")
@@ -275,14 +285,14 @@ def _plain(number: Any) -> Any:
 def _accumulates(src: Any, init: Any, out: Any) -> Any:
     """The class of what accumulates."""
     if out is not None:
-        return kind_of(out)
+        return kind_of(out, "out", 4, writes=True)
     own = cast("type[Any]", type(init))
     if isinstance(init, Number) or is_struct(own):
         return own
     dtype = literal_type(init)
     if dtype is not None and (src is None or hasattr(init, "dtype")):
         return number_class(dtype)
-    return kind_of(src)
+    return kind_of(src, "src", 1)
 
 
 def first_of(name: str, init: Any, kind: Any) -> Any:
@@ -297,7 +307,9 @@ def first_of(name: str, init: Any, kind: Any) -> Any:
         accept_as(kind, init)
     except Mismatch as wrong:
         message = f"{name} takes {wrong.allowed}, not {wrong.found}"
-        raise LaunchError.here("argument-type", message, wrong.hint, at=(name, 2)) from None
+        raise LaunchError.here(
+            "argument-type", message, wrong.hint or "pass a number", at=(name, 2)
+        ) from None
     return kind(init) if issubclass(kind, Number) else init
 
 

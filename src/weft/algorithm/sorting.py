@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
-from weft.algorithm.elements import Memory, at, check_parameters, flat, kind_of, put, size_of
+from weft.algorithm.elements import Memory, at, check_parameters, flat, function_of, kind_of, put, size_of
 from weft.algorithm.places import RunsOn
 from weft.calls.planned import planned
 from weft.diagnostics import LaunchError, a_, refuse
@@ -13,7 +13,6 @@ from weft.dtype import DType
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
 from weft.lang import Comptime, Int, Pointer, func, kernel
 from weft.lang.generic import describe_annotation
-from weft.lang.host_closures import steady
 from weft.lang.number import Number
 from weft.lang.spec import spec_of
 from weft.lang.type_variables import type_of
@@ -108,8 +107,9 @@ def sort(
     if len(getattr(src, "shape", (0,))) != 1:
         message = f"sort takes elements of one dimension, and src has {len(src.shape)}"
         raise LaunchError.here("argument-type", message, "sort a flat view of it", at=("src", 0))
-    n, kind = size_of(src), kind_of(src)
-    less, key = steady(less), steady(key)
+    n, kind = size_of(src), kind_of(src, writes=True)
+    less = None if less is None else function_of(less, "less", 1)
+    key = None if key is None else function_of(key, "key", 2)
     with RunsOn(src, less, key, context=context, stream=stream, scratch=scratch) as place:
         if (
             less is None

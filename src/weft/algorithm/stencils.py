@@ -6,7 +6,16 @@ from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from weft.algorithm.elements import at, check_parameters, converted_to, flat, kind_of, put, readable
+from weft.algorithm.elements import (
+    at,
+    check_parameters,
+    converted_to,
+    flat,
+    function_of,
+    kind_of,
+    put,
+    readable,
+)
 from weft.algorithm.functional import over_of
 from weft.algorithm.kernels import index_of
 from weft.algorithm.places import RunsOn, overlap
@@ -14,7 +23,6 @@ from weft.algorithm.reduction import first_of
 from weft.calls.planned import planned
 from weft.diagnostics import LaunchError, refuse
 from weft.lang import Bool, Comptime, Int, kernel, struct
-from weft.lang.host_closures import steady
 from weft.layout import LayoutTensor
 from weft.math import max as greater
 from weft.math import min as lesser
@@ -107,18 +115,16 @@ def stencil(
                [1., 0., 1., 0.],
                [0., 1., 0., 0.]])
     """
+    kind, other = kind_of(src, "src", 1), kind_of(dst, "dst", 2, writes=True)
     shape, to = [tuple(getattr(x, "shape", None) or (len(x),)) for x in (src, dst)]
-    kind = kind_of(src)
-    if to != shape or kind_of(dst) is not kind:
-        message = (
-            f"stencil: dst is of {kind_of(dst).__name__} and shape {to}, src of {kind.__name__} and {shape}"
-        )
+    if to != shape or other is not kind:
+        message = f"stencil: dst is of {other.__name__} and shape {to}, src of {kind.__name__} and {shape}"
         raise LaunchError.here("argument-type", message, "give both one type and shape", at=("dst", 2))
     if mode not in get_args(Mode):
         message = f"stencil: mode is {mode!r}"
         hint = f"write one of {', '.join(get_args(Mode))}"
         raise LaunchError.here("argument-type", message, hint, at=("mode", 3))
-    beyond, func, src = first_of("cval", cval, kind), steady(func), readable(src)
+    beyond, func, src = first_of("cval", cval, kind), function_of(func), readable(src)
     if prod(shape) and overlap(src, dst):
         message = "stencil: dst is the memory of src, whose neighbours are still to be read"
         raise LaunchError.here(

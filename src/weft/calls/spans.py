@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, cast
 
-from weft.foreign.read import reader_of
+from weft.foreign.read import array_of
 from weft.layout import LayoutTensor
 from weft.runtime.buffers import Buffer
 
@@ -24,7 +24,7 @@ def span_of(array: Any) -> Span:
     view: Any = array.to_layout_tensor() if hasattr(array, "to_layout_tensor") else array
     tensor = isinstance(view, LayoutTensor)
     kept: Any = cast("Any", view).storage if tensor else view
-    memory = cast("Any", kept if isinstance(kept, Buffer) else cast("Any", reader_of(kept))(kept))
+    memory = cast("Any", kept if isinstance(kept, Buffer) else array_of(kept))
     size: int = cast("Any", view).layout.cosize() * memory.dtype.itemsize if tensor else memory.nbytes
     return Span(memory.address, memory.address + size)
 

@@ -42,6 +42,22 @@ def reader_of(value: object) -> Reader | None:
         return found
 
 
+def array_of(value: object) -> ForeignArray:
+    """A value as another library's array.
+
+    Raises:
+        Unreadable: it is none, or one that weft cannot use.
+    """
+    read = reader_of(value)
+    if read is not None:
+        return read(value)
+    kind = type(value)
+    hint = "pass a NumPy, PyTorch, CuPy or JAX array, a weft.Tensor or a buffer"
+    if kind in (list, tuple, int, float) or kind.__module__ == "numpy":
+        hint = "make an array of it: np.array(...)"
+    raise Unreadable(a_(kind.__name__), hint)
+
+
 def _find(kind: type, value: object) -> Reader | None:
     for base in kind.__mro__:
         root = base.__module__.partition(".")[0]

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from weft import math
 from weft.algorithm.moments import Moments, join
 from weft.calls.planned import planned
+from weft.kernels.copies import contiguous
 from weft.kernels.normalizing import normalize
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import added, by_pairs, masked, type_of
@@ -115,7 +116,7 @@ def layer_norm(
 
     Args:
         x: floating, of any shape and strides.
-        weight: a number for each place along the axis, floating and contiguous.
+        weight: a number for each place along the axis, floating.
         bias: likewise.
         axis: along which means are taken.
         eps: what is added to the variance.
@@ -179,15 +180,13 @@ def _normed(
     for vector in vectors:
         if vector is not None:
             vector.of("float").shaped((source.shape[along],), "along the axis x has")
-            if not vector.is_whole:
-                vector.refuse(f"of strides {vector.strides}", "pass a contiguous copy", "array-strides")
     more, sums = op.get("residual"), None
     if more is not None:
         more.of("float").shaped(source.shape, "that of x is")
     if total is not None:
         sums = op.result(source.shape, source.dtype, total, name="total", same=[source, more])
     target = op.result(source.shape, source.dtype, out, same=[source])
-    weights, biases = vectors
+    weights, biases = [None if vector is None else contiguous(op, vector) for vector in vectors]
     normalize(
         op,
         operation,

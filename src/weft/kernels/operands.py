@@ -25,10 +25,10 @@ from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from weft.calls.recording import Made, active, launch
-from weft.diagnostics import LaunchError, a_
+from weft.diagnostics import LaunchError
 from weft.dtype import DType, as_dtype
 from weft.foreign.arrays import ForeignArray
-from weft.foreign.read import Unreadable, reader_of
+from weft.foreign.read import Unreadable, array_of
 from weft.kernels.places import Shape, is_reached, lie_apart, row_major
 from weft.lang.above import above
 from weft.lang.generic import written
@@ -113,16 +113,10 @@ class Operand:
         return tuple(layout.shape), tuple(layout.stride)
 
     def _read(self, value: Any) -> ForeignArray:
-        read = reader_of(value)
-        if read is None:
-            hint = "pass a NumPy, PyTorch, CuPy or JAX array, a weft.Tensor or a buffer"
-            if type(value) in (list, tuple, int, float) or type(value).__module__ == "numpy":
-                hint = "make an array of it: np.array(...)"
-            self.refuse(a_(type(value).__name__), hint, "array-type")
         try:
-            found = read(value)
+            found = array_of(value)
             if min(found.strides, default=0) < 0:  # reversed: only NumPy and CuPy have such
-                self.turned, found = found, read(value.copy())
+                self.turned, found = found, array_of(value.copy())
         except Unreadable as wrong:
             self.refuse(wrong.found, wrong.hint, "array-type")
         return found

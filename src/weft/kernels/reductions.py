@@ -395,7 +395,9 @@ def _reduced(
     op = Operands(name, x=x)
     source = op["x"].of("number or bool")
     rank = len(source.shape)
-    axes = tuple(range(rank)) if axis is None else op.axes(axis)
+    axes = tuple(range(rank))
+    if axis is not None:
+        axes = (op.axis(axis),) if issubclass(operation, ArgMax) else op.axes(axis)
     rest = [n for n in range(rank) if n not in axes]
     extents = tuple(source.shape[n] for n in rest)
     shape = tuple(1 if n in axes else source.shape[n] for n in range(rank)) if keepdims else extents

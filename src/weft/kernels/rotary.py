@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from weft.calls.planned import planned
 from weft.gpu import block_idx, thread_idx
+from weft.kernels.copies import contiguous
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.places import merged
 from weft.kernels.row_memory import begin, load, store
@@ -60,13 +61,11 @@ def rope(x: A, cos: Any, sin: Any, *, axis: int = -2, interleaved: bool = False,
     half = angles[0].shape[1]
     for operand in angles:
         operand.shaped((positions, half), "for the positions of x it is")
-        if not operand.is_whole:
-            operand.refuse(f"of strides {operand.strides}", "pass a contiguous copy", "array-strides")
     if not 0 < 2 * half <= source.shape[-1]:
         angles[0].refuse(f"of {half} angles a position", f"pass 1 to {most} for x's features")
     target = op.result(source.shape, source.dtype, out, same=[source])
     if source.size:
-        _rotate(op, source, target, angles, along, half, interleaved)
+        _rotate(op, source, target, [contiguous(op, each) for each in angles], along, half, interleaved)
     return op.give(target)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from weft import Float32, Int
-from weft.lang.number import number_class
+from weft.diagnostics import a_, refuse
+from weft.lang.number import Number, number_class
 
 
 class Ways(NamedTuple):
@@ -62,7 +63,11 @@ def _one(value: Any, at: Any, alpha: Any, terms: Any, epilogue: Any, ways: Any) 
         term = place.start[z * place.steps[0] + row * place.steps[1] + col * place.step].cast(value.dtype)
         value = value * term if way == "*" else value + term
     if ways.epilogue:
-        value = epilogue(value, *(z, row, col)[3 - ways.places :])
+        given = epilogue(value, *(z, row, col)[3 - ways.places :])
+        if not isinstance(given, (Number, bool, int, float)):
+            message = f"the epilogue gives {a_(type(given).__name__)}, not a number"
+            refuse("argument-type", message, hint="return one, of the element: lambda x: 2 * x")
+        value = given if isinstance(given, Number) else type(value)(given)
     return value
 
 
