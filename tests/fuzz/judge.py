@@ -21,12 +21,10 @@ from tests.fuzz.program import Program
 __all__ = ["FINE", "Judge", "Verdict", "serve"]
 
 FINE = "same"
-_RESTART = 300
-"""After how many programs a worker is replaced, so that what the compiler keeps stays bounded."""
+_RESTART = 100
+"""After how many programs a worker is replaced: to look for garbage would take longer than a new one does."""
 _MODEL, _PATIENCE = "model", 4
 """What the worker is asked first, and how much longer than weft it may take."""
-_COLLECT = 16
-"""After how many programs a worker looks for garbage: Python's own search would take a tenth of the time."""
 
 
 @dataclass
@@ -115,14 +113,12 @@ def serve(out: IO[str]) -> None:
 
     faulthandler.enable()
     gc.disable()
-    last, program, wanted, before, count = "", None, None, dict[str, Any](), 0
+    last, program, wanted, before = "", None, None, dict[str, Any]()
     for line in sys.stdin:
         way, _, text = line.strip().partition(" ")
         if text != last or program is None or wanted is None:  # the model runs once for all ways
             last, program = text, generate(int(text)) if text.isdigit() else Program.from_json(text)
             wanted, before = cache(partial(run_model, program)), dict[str, Any]()
-            if (count := count + 1) % _COLLECT == 0:
-                gc.collect()
         if way == _MODEL:
             verdict = modelled(wanted)
         elif way.startswith("sm_"):

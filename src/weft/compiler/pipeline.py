@@ -375,7 +375,8 @@ def _check(
         return
     from weft.compiler.shadow import checks as functions
 
-    add_checks(module, wanted, new_site, lambda name: functions(name, target), **how)
+    any_level = at_level(target, 3)  # they are elaborated once for all levels of optimisation
+    add_checks(module, wanted, new_site, lambda name: functions(name, any_level), **how)
 
 
 def _described(

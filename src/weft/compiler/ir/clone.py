@@ -12,19 +12,16 @@ Lookup = Callable[[Value], Value]
 
 def clone_op(op: Op, mapping: dict[Value, Value], lookup: Lookup | None = None) -> Op:
     """A copy of ``op`` whose operands are ``mapping``'s, or ``lookup``'s for those not there."""
-
-    def find(v: Value) -> Value:
-        found = mapping.get(v)
-        if found is not None:
-            return found
-        return lookup(v) if lookup is not None else v
-
-    operands = tuple([find(v) for v in op.operands])
-    regions = tuple([clone_region(r, mapping, lookup) for r in op.regions])
-    made = Op(op.spec, operands, dict(op.attrs), regions, tuple([r.type for r in op.results]), op.loc)
-    for old, new in zip(op.results, made.results, strict=True):
+    known = mapping.get
+    if lookup is None:
+        operands = tuple([known(v, v) for v in op.operands])
+    else:
+        operands = tuple([found if (found := known(v)) is not None else lookup(v) for v in op.operands])
+    regions = tuple([clone_region(r, mapping, lookup) for r in op.regions]) if op.regions else ()
+    made = Op(op.spec, operands, op.attrs, regions, tuple([r.type for r in op.results]), op.loc)
+    for n, old in enumerate(op.results):
+        new = mapping[old] = made.results[n]
         new.name = old.name
-        mapping[old] = new
     return made
 
 

@@ -125,7 +125,11 @@ class Op:
         self.attrs: Mapping[str, Attribute] = attrs
         self.regions: tuple[Region, ...] = regions
         self.loc: Loc = loc
-        self.results: tuple[Value, ...] = tuple([Value(t, self) for t in result_types])
+        self.results: tuple[Value, ...] = (
+            (Value(result_types[0], self),)  # of nearly all: half of the time that this takes
+            if len(result_types) == 1
+            else tuple([Value(t, self) for t in result_types])
+        )
 
     @property
     def result(self) -> Value:
