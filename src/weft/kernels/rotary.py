@@ -129,12 +129,9 @@ def rotated(
             row = Int(line)
             source, target = begin(x, x_steps, row, extents), begin(out, out_steps, row, extents)
             if at < half:
-                one, other = (2 * at, 2 * at + 1) if interleaved else (at, half + at)
-                a, b = load(source, one, x_step, width, kind), load(source, other, x_step, width, kind)
-                place = Int(line // number(after) % number(positions)) * half + at
-                c, s = load(cos, place, 1, width, kind), load(sin, place, 1, width, kind)
-                store(target, one, out_step, a * c - b * s)
-                store(target, other, out_step, b * c + a * s)
+                place = Int(line // number(after) % number(positions)) * half
+                lines, turns = (source, target, x_step, out_step), (cos + place, sin + place)
+                _turn(lines, turns, at, half, kind=kind, width=width, interleaved=interleaved)
             else:
                 store(target, at + half, out_step, load(source, at + half, x_step, width, kind))
 
