@@ -217,9 +217,29 @@ def by_warpgroups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("by_warpgroups")
 @pytest.mark.parametrize(
-    ("keys", "diagonal", "features"), [(140, None, 64), (140, 30, 80), (17, None, 136), (200, 130, 32)]
+    ("keys", "diagonal", "features", "groups"),
+    [
+        (140, None, 64, 2),
+        (140, 30, 80, 2),
+        (17, None, 136, 2),
+        (200, 130, 32, 2),
+        (140, None, 64, 1),
+        (200, 130, 40, 1),
+    ],
 )
-def test_the_kernel_for_hopper(device: DeviceContext, keys: int, diagonal: int | None, features: int) -> None:
+def test_the_kernel_for_hopper(
+    device: DeviceContext,
+    monkeypatch: pytest.MonkeyPatch,
+    keys: int,
+    diagonal: int | None,
+    features: int,
+    groups: int,
+) -> None:
+    def warpgroups(keys: int, width: int, share: float) -> int:
+        assert (keys, width, share > 0) == (keys, hopper.filled(features), True)
+        return groups
+
+    monkeypatch.setattr(hopper, "warpgroups", warpgroups)
     rows = 130 if diagonal is None and features == 64 else 70
     q = numbers(1, (1, 2, rows, features), "e", ORDERS[1])
     k, v = (numbers(n, (1, 1, keys, features), "e") for n in (2, 3))
