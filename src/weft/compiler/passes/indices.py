@@ -13,6 +13,8 @@ from weft.compiler.ir.types import I64, IntType
 
 _FAR = 1 << 62
 """Indices and what they are made of are followed as far as this, either way."""
+_PARTS = 64
+"""A place is a sum of so many parts at most."""
 _GRID, _BLOCK = (0, (1 << 31) - 1), (0, MOST_THREADS)
 _PLACES = {"gpu.grid_dim": _GRID, "gpu.block_id": _GRID, "gpu.block_dim": _BLOCK, "gpu.thread_id": _BLOCK}
 """What of a launch's extents and a thread's place can be; of grids that ever end."""
@@ -39,21 +41,30 @@ def index_plus(
     v: Value, index: Callable[[Value], str | None], shared: Callable[[Value, str], bool]
 ) -> IndexPlus | None:
     """``v`` as an index and what is added to it and subtracted from it."""
-    name = index(v)
-    if name is not None:
-        return IndexPlus(name)
-    owner = v.owner
-    if not isinstance(owner, Op) or owner.name not in ("arith.addi", "arith.subi"):
+    known: dict[Value, IndexPlus | None] = {}
+
+    def made(v: Value) -> IndexPlus | None:
+        name, owner = index(v), v.owner
+        if name is not None:
+            return IndexPlus(name)
+        if not isinstance(owner, Op) or owner.name not in ("arith.addi", "arith.subi"):
+            return None
+        (one, other), adds = owner.operands, owner.name == "arith.addi"
+        found = of(one)
+        if found is not None and shared(other, found.name):
+            name, plus, minus = found
+            return IndexPlus(name, (*plus, other), minus) if adds else IndexPlus(name, plus, (*minus, other))
+        found = of(other) if adds else None
+        if found is not None and shared(one, found.name):
+            return IndexPlus(found.name, (*found.plus, one), found.minus)
         return None
-    (one, other), adds = owner.operands, owner.name == "arith.addi"
-    found = index_plus(one, index, shared)
-    if found is not None and shared(other, found.name):
-        name, plus, minus = found
-        return IndexPlus(name, (*plus, other), minus) if adds else IndexPlus(name, plus, (*minus, other))
-    found = index_plus(other, index, shared) if adds else None
-    if found is not None and shared(one, found.name):
-        return IndexPlus(found.name, (*found.plus, one), found.minus)
-    return None
+
+    def of(v: Value) -> IndexPlus | None:
+        if v not in known:  # sums of sums are many
+            known[v] = made(v)
+        return known[v]
+
+    return of(v)
 
 
 def thread_plus(v: Value, shared: Callable[[Value, str], bool]) -> IndexPlus | None:
@@ -83,6 +94,8 @@ class Start(NamedTuple):
         shared, own, waiting = list[Value](), list[Value](), [v]
         while waiting:
             one = waiting.pop()
+            if len(shared) + len(own) > _PARTS:
+                return None
             if same(one):
                 shared.append(one)
             elif isinstance(one.owner, Op) and one.owner.name == "arith.addi":
@@ -143,7 +156,7 @@ def is_positive(v: Value) -> bool:
     if not isinstance(owner, Op):
         return False
     if owner.name == "arith.muli":
-        return all(map(is_positive, owner.operands)) and Ranges().range(v) is not None
+        return Ranges().range(v) is not None and all(map(is_positive, owner.operands))
     if owner.name == "arith.addi":
         ends = Ranges().range(v)
         return ends is not None and ends[0] > 0

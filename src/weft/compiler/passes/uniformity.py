@@ -131,11 +131,19 @@ class Uniformity:
 
 def is_of_block(v: Value) -> bool:
     """Whether all threads of a block are certain to have the same: it is made of arguments and extents."""
-    owner = v.owner
-    if not isinstance(owner, Op):
-        return owner is None
-    computes = owner.name in _OF_BLOCKS or (owner.name.startswith("arith.") and owner.spec.pure)
-    return computes and all(map(is_of_block, owner.operands))
+    seen, waiting = set[Value](), [v]
+    while waiting:
+        one = waiting.pop()
+        owner = one.owner
+        if one in seen or owner is None:
+            continue
+        if not isinstance(owner, Op):
+            return False
+        if owner.name not in _OF_BLOCKS and not (owner.name.startswith("arith.") and owner.spec.pure):
+            return False
+        seen.add(one)
+        waiting += owner.operands
+    return True
 
 
 def is_alike(op: Op) -> bool:
