@@ -82,6 +82,19 @@ def extents(x: Pointer[Int32], n: Int):
 
 
 @kernel
+def quotients(x: Pointer[Int32], n: Int):
+    i, t, y = global_idx.x, thread_idx.x, n
+    for _ in unroll(range(TIMES)):
+        i = i + i
+        t = t // 3 + t % 3
+        y = y // 3 + y % 5
+    x[t] = Int32(i // y) + Int32(i % y) + x[math.max(i - y, 0)]
+    x[global_idx.x // y] = 1
+    for j in range(global_idx.x + i, n, y):
+        x[j] = x[j % y]
+
+
+@kernel
 def blocks(x: Pointer[Int32], n: Int):
     s = stack_allocation(Int32, 64, address_space=AddressSpace.SHARED)
     y, t = n, thread_idx.x
@@ -114,7 +127,7 @@ def loops(x: Pointer[Int32], n: Int):
 )
 @pytest.mark.parametrize("target", ["sm_90", "native"])
 @pytest.mark.parametrize(
-    "program", [floats, integers, conditions, choices, extents, blocks, loops], ids=lambda k: k.__name__
+    "program", [floats, integers, conditions, choices, extents, quotients, blocks, loops], ids=lambda k: k.__name__
 )
 def test_each_is_looked_at_once(program: Any, target: str, checked: frozenset[str]) -> None:
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(program.definition)}

@@ -38,6 +38,8 @@ class _Threads:
             v for op in body.walk() for v in (*op.results, *(a for r in op.regions for a in r.args))
         }
         self.inside.add(self.index)
+        self.known: dict[Value, bool] = {}
+        """What is the same in all rounds."""
         self.ranges = Ranges({self.index: (0, MOST_TOGETHER - 1)})
         self.short: Value | None = None
 
@@ -93,10 +95,8 @@ class _Threads:
         """Whether it is the same in all rounds of the loop, and there where it is compared."""
         if v not in self.inside:
             return True
-        owner = v.owner
-        return (
-            isinstance(owner, Op)
-            and owner.spec.pure
-            and not owner.regions
-            and all(map(self.is_shared, owner.operands))
-        )
+        if v not in self.known:
+            op = v.owner
+            computes = isinstance(op, Op) and op.spec.pure and not op.regions
+            self.known[v] = isinstance(op, Op) and computes and all(map(self.is_shared, op.operands))
+        return self.known[v]
