@@ -85,6 +85,13 @@ def test_several_axes_also_where_they_are_apart_in_memory(device: DeviceContext)
     assert found(argmax(placed(device, turned))) == turned.argmax()
     with pytest.raises(LaunchError, match="axis is \\(0, 1\\)"):
         argmax(x, cast("Any", (0, 1)))
+    one = np.array([[np.nan, -0.0, np.inf, 3.5, -1e-45, 7.0]], np.float32)
+    for many in (one, one.T, np.repeat(one.T, 2, 1)[:, ::2], one.astype(np.float64)):
+        for ours, numpy in ((sum, np.sum), (mean, np.mean), (prod, np.prod), (max, np.max), (min, np.min)):
+            for axis in (0, 1):
+                result = found(ours(placed(device, many), axis))
+                np.testing.assert_array_equal(result, numpy(many, axis))
+    assert found(max(placed(device, one.T > 0), 1)).tolist() == [False, False, True, True, False, True]
     halves = np.full((3, 5, 4, 6), 200, np.float16)  # whose sums no Float16 holds
     np.testing.assert_array_equal(found(mean(placed(device, halves), (0, 2))), np.full((5, 6), 200))
     ones = found(sum(placed(device, np.ones((3, 5000, 4, 2), np.float16)), (1, 3)))

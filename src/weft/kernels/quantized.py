@@ -17,9 +17,14 @@ from weft.kernels.int4_digits import DIGITS, MIDDLE, OWN, by_digits, shape_of
 from weft.kernels.operands import Operand, Operands
 from weft.lang import Comptime, Float32, Int, Pointer, UInt8, kernel
 from weft.math import fma
+from weft.math import min as least
 
 A = TypeVar("A")
 _THREADS, _WARPS = 256, 8
+_LEAST, _LANES = 4, 16
+"""Bytes of a vector on a CPU."""
+_TASK, _TASKS = 1 << 15, 64
+"""Elements that a thread of a CPU takes at least, and how many threads there are at most."""
 
 
 @kernel
@@ -51,6 +56,46 @@ def by_words(
             total = warp.sum(total)
         if lane == 0:
             y[row] = total.cast(y.element_type)
+
+
+@kernel
+def halved(x: Pointer[Any], halves: Pointer[Float32], count: Int):
+    """Of pairs the first, and behind these the second of each."""
+    i = global_idx.x
+    if i < count:
+        halves[i], halves[count + i] = x[2 * i].cast(Float32), x[2 * i + 1].cast(Float32)
+
+
+@kernel
+def by_vectors(
+    packed: Pointer[UInt8],
+    scales: Pointer[Any],
+    zeros: Pointer[UInt8],
+    halves: Pointer[Float32],
+    y: Pointer[Any],
+    m: Int,
+    n: Int,
+    group: Int,
+    each: Int,
+    *,
+    shifted: Comptime[bool],
+    lanes: Comptime[int],
+):
+    """``each`` so many rows of a thread of a CPU; ``halves`` has the vector as ``halved`` leaves it."""
+    groups, pairs, apart = n // group, group // 2, n // 2
+    for row in range(block_idx.x * each, least((block_idx.x + 1) * each, m)):
+        total = Float32.splat(lanes, 0)
+        for g in range(groups):
+            place = row * groups + g
+            minus = zeros[place].cast(Float32) if shifted else Float32(MIDDLE)
+            part = Float32.splat(lanes, 0)
+            for at in range(g * pairs, (g + 1) * pairs, lanes):
+                both = packed.load(row * apart + at, width=lanes)
+                low, high = (both & 15).cast(Float32) - minus, (both >> 4).cast(Float32) - minus
+                part = fma(low, halves.load(at, width=lanes), part)
+                part = fma(high, halves.load(apart + at, width=lanes), part)
+            total = fma(part, Float32.splat(lanes, scales[place].cast(Float32)), total)
+        y[row] = total.reduce_add().cast(y.element_type)
 
 
 @kernel
@@ -216,6 +261,12 @@ def _launch(op: Operands, arrays: tuple[Operand, ...], m: int, n: int, group: in
         known |= shape_of(m, n, op.context.info.multiprocessors)
         threads = known["across"] * known["down"] * warp.WARP_SIZE
         op.launch(by_digits, -(-m // known["each"]), threads, *arrays, m, n, **known)
+    elif op.threads_are_loops and n and group % (2 * _LEAST) == 0:
+        halves, lanes = op.scratch(n, DType.float32), min(_LANES, group // 2 & -(group // 2))
+        each = max(1, -(-_TASK // n), -(-m // _TASKS))
+        op.launch(halved, -(-n // 2 // _THREADS), _THREADS, vector, halves, n // 2)
+        sizes = *arrays[:3], halves, arrays[4], m, n, group, each
+        op.launch(by_vectors, -(-m // each), 1, *sizes, shifted=shifted, lanes=lanes)
     else:
         span, warps = (1, 1) if op.threads_are_loops else (warp.WARP_SIZE, _WARPS)
         known = {"shifted": shifted, "span": span, "warps": warps}

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from weft.calls.planned import planned
 from weft.dtype import DType, as_dtype
-from weft.kernels.copies import contiguous
+from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, end_of
 from weft.kernels.places import merged, row_major
 from weft.kernels.row_memory import by_pairs, masked, places_of
@@ -351,6 +351,10 @@ def argmin(x: A, axis: int | None = None, *, keepdims: bool = False, out: Any = 
     return _reduced("argmin", ArgMin, x, axis, keepdims, out, _compared, _place_type)
 
 
+_OF_ONE = (Sum, Mean, Product, Max, Min)
+"""What gives of one element that itself."""
+
+
 def _same(dtype: DType) -> DType:
     return dtype
 
@@ -408,7 +412,10 @@ def _reduced(
         source.refuse(
             f"of shape {source.shape}: there is nothing to choose from", "pass an array with elements"
         )
-    reduce(op, operation, row, target.seen((*extents, 1), (*steps, 0)), len(rest), computed(row.dtype))
+    if row.shape[-1] == 1 and row.dtype == target.dtype and operation in _OF_ONE:
+        copy(op, row.seen(extents, row.strides[:-1]), target.seen(extents, steps))
+    else:
+        reduce(op, operation, row, target.seen((*extents, 1), (*steps, 0)), len(rest), computed(row.dtype))
     return op.give(target)
 
 
