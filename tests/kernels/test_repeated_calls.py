@@ -262,6 +262,23 @@ def test_arrays_of_the_host_too(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(out, softmax_of(y), rtol=1e-5)
 
 
+def test_tensors_of_torch_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch: Any = pytest.importorskip("torch")
+    numbers = [normal(5, 70) for _ in range(3)]
+
+    def judge(x: Array) -> None:
+        tensor = torch.from_numpy(x.copy())
+        for given, right in ((tensor, x), (tensor.T, x.T), (torch.nn.Parameter(tensor[:, 1:]), x[:, 1:])):
+            np.testing.assert_allclose(softmax(given).detach(), softmax_of(right), rtol=1e-5)
+        with pytest.raises((LaunchError, AssertionError), match="negation is pending|decided anew"):
+            softmax(torch._neg_view(tensor))
+
+    judge(numbers[0])
+    only_planned(monkeypatch)
+    for x in numbers[1:]:
+        judge(x)
+
+
 def test_tensors_of_weft(device: DeviceContext, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = Tensor.from_numpy(normal(4, 9), device), Tensor.from_numpy(normal(4, 9), device)
     for tensor in (x, y, x):

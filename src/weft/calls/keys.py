@@ -209,15 +209,18 @@ def _torch() -> tuple[_Address, _Reader]:
     current = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
     def read(tensor: Any, given: Given) -> bool:
-        if current is None or not tensor.is_cuda or tensor.is_neg():
+        stream: Any = None
+        if tensor.is_neg() or not (tensor.is_cpu or (tensor.is_cuda and current is not None)):
             return False
         try:
             address = tensor.data_ptr()
         except RuntimeError:  # a tensor of a transformation, without memory
             return False
         index = tensor.get_device()
+        if tensor.is_cuda and current is not None:
+            stream = current(index)
         place = address & ALIGNED
-        given.parts += torch, tensor.shape, tensor.stride(), tensor.dtype, index, current(index), place
+        given.parts += torch, tensor.shape, tensor.stride(), tensor.dtype, index, stream, place
         given.memory(tensor, address)
         return True
 

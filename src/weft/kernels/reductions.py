@@ -413,7 +413,7 @@ def _reduced(
             f"of shape {source.shape}: there is nothing to choose from", "pass an array with elements"
         )
     if row.shape[-1] == 1 and row.dtype == target.dtype and operation in _OF_ONE:
-        copy(op, row.seen(extents, row.strides[:-1]), target.seen(extents, steps))
+        copy(op, row.seen(extents, row.strides[:-1]), target.seen(extents, tuple(steps)))
     else:
         reduce(op, operation, row, target.seen((*extents, 1), (*steps, 0)), len(rest), computed(row.dtype))
     return op.give(target)
