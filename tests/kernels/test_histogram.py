@@ -82,3 +82,15 @@ def test_elements_that_have_no_range_are_refused() -> None:
         np.histogram(x)
     with pytest.raises(LaunchError, match="from 1\\.0 to 1\\.0000001192092896 Float32 has no 10 parts"):
         histogram(x)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint32", "int64"])
+def test_integers_of_few_values(device: DeviceContext, dtype: str) -> None:
+    least = -7 if dtype[0] == "i" else 9
+    x = np.random.default_rng(2).integers(least, least + 100, 20_000).astype(dtype)
+    ranges: list[Any] = [None, (0, 50), (-3.5, 60.25), (9, 10), (-200, 1000), (90.5, 91.5)]
+    for bins in (1, 7, 64, 500):
+        for ends in ranges:
+            for part in (x, x[::3]):
+                counts = found(histogram(placed(device, part), bins, ends))
+                np.testing.assert_array_equal(counts, np.histogram(part, bins, ends)[0])

@@ -268,9 +268,9 @@ def test_tensors_of_torch_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def judge(x: Array) -> None:
         tensor = torch.from_numpy(x.copy())
-        for given, right in ((tensor, x), (tensor.T, x.T), (torch.nn.Parameter(tensor[:, 1:]), x[:, 1:])):
-            np.testing.assert_allclose(softmax(given).detach(), softmax_of(right), rtol=1e-5)
-        with pytest.raises((LaunchError, AssertionError), match="negation is pending|decided anew"):
+        for one, right in ((tensor, x), (tensor.T, x.T), (torch.nn.Parameter(tensor[:, 1:]), x[:, 1:])):
+            np.testing.assert_allclose(softmax(one).detach(), softmax_of(right), rtol=1e-5)
+        with pytest.raises((LaunchError, AssertionError), match=r"negation is pending|decided anew"):
             softmax(torch._neg_view(tensor))
 
     judge(numbers[0])

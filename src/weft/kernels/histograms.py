@@ -8,7 +8,8 @@ many bins they count in global memory. Only integers are added by atomics, whose
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite, isinf
+from math import ceil, isfinite, isinf
+from math import floor as floor_of
 from typing import Any, TypeVar, cast
 
 from weft.atomic import Atomic
@@ -129,14 +130,59 @@ def _count(op: Operands, x: Any, counts: Any, bins: int, low: float, high: float
     room = 1 << (bins - 1).bit_length() if bins <= SHARED else 0
     copies = 1 if op.threads_are_loops or not room else max(1, min(COPIES, SHARED // room))
     sure = whole and low <= end_of(x.dtype, -1) and end_of(x.dtype, 1) < high
+    if not whole and op.threads_are_loops and (values := _values(x, low, high)):
+        _count_values(op, x, counts, bins, (low, high), values)
+        return
     known = {"whole": whole, "sure": sure, "width": width, "threads": threads, "room": room, "copies": copies}
     known["ends_in"] = ends_in
-    kind = x.kind if x.dtype.is_float else Float64
-    first, last = (float(kind(end)) for end in (low, high))
-    step = float((ends_in(high) - ends_in(low)) / ends_in(bins))
-    about = first, last, low, bins / (high - low), step
-    ends = (int(low) if whole else tuple(map(Float64, about)),)
+    ends = (int(low) if whole else _about(x, bins, low, high, ends_in),)
     op.launch(counted, blocks, threads, x, counts, n, bins, *ends, **known)
+
+
+def _about(x: Any, bins: int, low: float, high: float, ends_in: Any) -> tuple[Float64, ...]:
+    """What ``_bin`` finds bins by."""
+    kind = x.kind if x.dtype.is_float else Float64
+    step = float((ends_in(high) - ends_in(low)) / ends_in(bins))
+    about = float(kind(low)), float(kind(high)), low, bins / (high - low), step
+    return tuple(map(Float64, about))
+
+
+def _values(x: Any, low: float, high: float) -> range:
+    """The integers from one end to the other, where these are few to the elements, else none."""
+    if x.dtype.kind not in DTYPE_KINDS["integer"]:
+        return range(0)
+    first, last = max(ceil(low), end_of(x.dtype, -1)), min(floor_of(high), end_of(x.dtype, 1))
+    return range(first, last + 1) if last - first < min(SHARED - 1, x.size // 4) else range(0)
+
+
+def _count_values(
+    op: Operands, x: Any, counts: Any, bins: int, ends: tuple[float, float], values: range
+) -> None:
+    """Count integers one by one, and then which bins they lie in."""
+    size = len(values) + 1  # whose last has what is behind the greatest
+    each = op.scratch(size, counts.dtype)
+    op.launch(cleared, size, 1, each, size, threads=1)
+    _count(op, x, each, size, values.start, values.start + size, Float64)
+    about = _about(x, bins, *ends, Float64)
+    op.launch(gathered, 1, 1, each, counts, len(values), values.start, bins, about, kind=x.kind)
+
+
+@kernel
+def gathered(
+    each: Pointer[Int64],
+    counts: Pointer[Int64],
+    size: Int,
+    first: Int,
+    bins: Int,
+    about: Any,
+    *,
+    kind: Comptime[Any],
+):
+    """Counts of integers from the first on, added to those of their bins."""
+    for i in range(size):
+        place = _bin(kind(first + i), about, bins, whole=False, sure=False, ends_in=Float64)
+        if place >= 0:
+            counts[place] += each[i]
 
 
 @kernel
