@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from fractions import Fraction
+from random import Random
 
 import pytest
+from tests.fuzz.kinds import KINDS, nearest
 from tests.ir.sample_modules import MODULES
 
 from weft.compiler.interpreted.generate import text
@@ -45,3 +48,27 @@ def test_words_of_numbers_are_right() -> None:
     assert np.signbit(zero)
     assert word["__cast"]((1, -1), "i16", 2, "i32", 1) == -65535
     assert word["__cast"](np.float32(-2.0), "f32", 1, "i8", 4) == (0, 0, 0, -64)
+
+
+def test_a_product_and_a_sum_are_rounded_once() -> None:
+    """Beside fractions: any bits, what is left of a product, and sums next to the middle of two numbers."""
+    import numpy as np
+
+    random, fma, form = Random(5), words()["__fma"], KINDS["Float32"]
+    last = 2.0**-23
+    for n in range(4000):
+        a, b, c = (np.uint32(random.getrandbits(32)).view(np.float32) for _ in range(3))
+        size = 2.0 ** random.randrange(-60, 60)
+        if n % 3 == 0:
+            a, b = np.float32(1 + last), np.float32((1 - last) * last / 2 * size * random.choice([-1, 1]))
+            c = np.float32((1 + random.randrange(2**23) * last) * size)
+        elif n % 3 == 1 and all(map(np.isfinite, (a, b))) and abs(float(a) * float(b)) < form.largest:
+            c = np.float32(-float(a) * float(b))
+        with np.errstate(all="ignore"):  # as threads run
+            found = fma(a, b, c)
+            if not all(map(np.isfinite, (a, b, c))):
+                assert np.array_equal(found, float(a) * float(b) + float(c), equal_nan=True)
+            elif exact := Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)):
+                assert found.tobytes() == nearest(exact, form).tobytes(), (a, b, c)
+            else:
+                assert found.tobytes() == np.float32(float(a) * float(b) + float(c)).tobytes()

@@ -6,6 +6,7 @@ Integers are Python's with a sign, floats NumPy's, vectors tuples; ``compiler/in
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -172,9 +173,27 @@ _DTYPES: dict[type[Any], DType] = {
 }
 
 
+def _to_odd(total: float, a: float, b: float) -> float:
+    """A sum as it was rounded, or its neighbour, if neither is ``a + b``: that whose last digit is odd.
+
+    Rounded once more, to no more than 51 digits, it is what the exact sum would be: S. Boldo, G. Melquiond:
+    Emulation of FMA and correctly rounded sums (2008). What was lost is D. Knuth's.
+    """
+    part = total - a
+    lost = (a - (total - part)) + (b - part)
+    if lost == 0.0 or int(np.float64(total).view(np.int64)) & 1:
+        return total
+    return math.nextafter(total, math.copysign(math.inf, lost))
+
+
 def fma(a: Any, b: Any, c: Any) -> Any:
     """``a * b + c``, rounded once."""
     made: type[Any] = a.__class__
+    if made is not np.float64:
+        product, addend = float(a) * float(b), float(c)  # exact, of halves as many digits
+        total = product + addend
+        if math.isfinite(total):
+            return made(_to_odd(total, product, addend))
     exact = folds.fma(float(a), float(b), float(c))
     return made(rounded(_DTYPES[made], exact)) if isinstance(exact, Fraction) else made(exact)
 
