@@ -11,9 +11,11 @@ what calls do.
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from weft.compiler.frontend.desugar import desugar
@@ -58,6 +60,8 @@ class Pair(NamedTuple):
 
 
 Pairs = frozenset[Pair]
+ByName = Mapping[str, Sequence[Pair]]
+"""Pairs by the first of their names."""
 SEEN = "()"
 """Between a function and a variable that it sees: what that stands for when it is called."""
 
@@ -264,23 +268,24 @@ class _Aliases:
             inner = walk(target) if isinstance(target, DISPLAYS) else (target,)
             inner = [n for n in inner if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
             single += [(n, found) for n in inner if not is_plain(n)]
+        if not single:
+            return pairs
         whole = {target.id for target, _ in single if isinstance(target, ast.Name)}
-        out = {
-            # two names keep what they have in common when the third, from which it came, is assigned anew
-            pair if pair.by not in whole else pair._replace(by="")
-            for pair in pairs
-            if whole.isdisjoint(pair[:2] if pair.by != SEEN else (pair.made,))
-        }
+        apart = [pair for pair in pairs if pair.by in whole or _ends_at(pair, whole)] if whole else []
+        out = set(pairs).difference(apart)  # pairs take long to hash, which a copy of a set does not do
+        # two names keep what they have in common when the third, from which it came, is assigned anew
+        out |= {pair._replace(by="") for pair in apart if not _ends_at(pair, whole)}
+        of: ByName = _by_name(pairs) if any(found for _, found in single) else {}
         targets: list[_Target] = []
         for target, found in single:
             if name := root_of(target):  # else no variable of the function leads to what is set
-                one = _Target(name, not isinstance(target, ast.Name), self._near(found, pairs))
-                out |= _paired(one, frozenset(whole), permuted) | _twice(name, found, pairs)
+                one = _Target(name, not isinstance(target, ast.Name), self._near(found, of))
+                out |= _paired(one, frozenset(whole), permuted) | _twice(name, found, of)
                 out = out.union(*[self._alike(one, other) for other in targets])
                 targets.append(one)
         return frozenset(out)
 
-    def _near(self, found: Sources, pairs: Pairs) -> set[_Near]:
+    def _near(self, found: Sources, of: ByName) -> set[_Near]:
         """What a target comes to share its object with: the sources, and what each of these is paired with.
 
         The text is the name of the source on the way, empty for the sources themselves.
@@ -288,8 +293,8 @@ class _Aliases:
         through, near = list(found), {_Near(source) for source in found}
         for source in through:  # grows while it runs, as what a function sees may be another one
             by = source.name if self.settle is None else ""
-            for pair in pairs:
-                if pair.one != source.name or (source.name in self.still and pair.other[0] != "<"):
+            for pair in of.get(source.name, ()):
+                if source.name in self.still and pair.other[0] != "<":
                     continue
                 other = Source(pair.other, self._together(source.calls, pair.calls), pair.inside[1])
                 near.add(_Near(other, by, source.inner and not source.calls))
@@ -318,6 +323,18 @@ class _Aliases:
         if self.settle is None:
             return together(calls, others)
         return () if calls and others else calls or others
+
+
+def _ends_at(pair: Pair, names: AbstractSet[str]) -> bool:
+    """Whether there is no such pair any more where these names are assigned."""
+    return pair.made in names if pair.by == SEEN else pair.one in names or pair.other in names
+
+
+def _by_name(pairs: Pairs) -> ByName:
+    found = collections.defaultdict[str, list[Pair]](list)
+    for pair in pairs:
+        found[pair.one].append(pair)
+    return found
 
 
 def _permutes(target: ast.expr, value: ast.expr) -> bool:
@@ -388,14 +405,14 @@ def _paired(one: _Target, whole: frozenset[str], permuted: bool) -> set[Pair]:
     return out
 
 
-def _twice(name: str, found: Sources, pairs: Pairs) -> set[Pair]:
+def _twice(name: str, found: Sources, of: ByName) -> set[Pair]:
     """Pairs of a name with itself: its object holds another one in two places, as ``Ray(a, a)`` does."""
     out: set[Pair] = set()
     for source in found:
         out |= {
             Pair(name, name, together(source.calls, p.calls), p.by, p.inside)
-            for p in pairs
-            if p.one == p.other == source.name
+            for p in of.get(source.name, ())
+            if p.other == source.name
         }
         for other in found:
             if source.name == other.name != MADE and are_beside(source.calls, other.calls):
@@ -480,7 +497,7 @@ class Aliases:
         for at in self.at.values():
             if isinstance(at.node, ast.Return):
                 found = sources(at.node.value)
-                out += [pair.calls for pair in _twice("", found, at.pairs)]
+                out += [pair.calls for pair in _twice("", found, _by_name(at.pairs))]
         return out
 
     @functools.cached_property

@@ -466,7 +466,27 @@ def aliases_at(fn: Definition, kernel: bool, frame: FrameType, kinds: Iterable[t
     found = aliases_of(fn, kernel)
     if found is not None:
         return found
-    return Aliases(fn.body(), kernel, *_still(fn), _numbers_of(fn, frame), _settling(fn, frame, kinds))
+    settle, plain = _settling(fn, frame, kinds), _numbers_of(fn, frame)
+    key = fn, fn.version, kernel, *_still(fn), plain
+    known = _followed.get(key)
+    if known is not None and all(settle(source) == answer for source, answer in known[0].items()):
+        return known[1]
+    answers = dict[Source, Source | None]()
+
+    def noted(source: Source) -> Source | None:
+        answers[source] = settle(source)
+        return answers[source]
+
+    made = Aliases(fn.body(), kernel, *_still(fn), plain, noted)
+    if len(_followed) >= _FOLLOWED:
+        _followed.clear()
+    _followed[key] = answers, made
+    return made
+
+
+_FOLLOWED = 256
+_followed: dict[object, tuple[dict[Source, Source | None], Aliases]] = {}
+"""What was found of functions where they run, and by which answers: with the same ones it is the same."""
 
 
 def _settling(fn: Definition, frame: FrameType, kinds: Iterable[type[Any]]) -> Settling:
