@@ -139,6 +139,11 @@ class Elaboration(Builder):
         """What reductions gave, and the region of each."""
         self.changes_items = False
         """Whether the function assigns elements of what its own variables hold."""
+        self.by_value: set[object] = set()
+        """The structs that are no objects, by which of those they are that the function makes."""
+        self._made: dict[object, int] = {}
+        self.looking = False
+        """Whether values are only looked at, and what is made of them is no copy that stays."""
         self.members: Members = Members()
         self.entering = False
         """Whether the parameters of a function are made."""
@@ -152,6 +157,16 @@ class Elaboration(Builder):
 
         That is the result, of the format ``d``.
         """
+
+    def new_object(self, value: Any) -> object:
+        """Which of the structs that the function makes this one is."""
+        place = self.loc[:2]
+        self._made[place] = count = self._made.get(place, 0) + 1
+        return place, count
+
+    def change(self, held: Any, made: Any) -> bool:
+        """Give a struct the fields of another, where it is one object for all its names; else say no."""
+        raise NotImplementedError
 
     def new_mark(self) -> int:
         """A mark for a number whose type is not settled yet."""

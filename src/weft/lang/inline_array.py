@@ -18,8 +18,10 @@ from weft.lang.elements import element_type
 from weft.lang.generic import has_variables, type_meant
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike
-from weft.lang.places import refuse_index
+from weft.lang.objects import note_copy
+from weft.lang.places import Place, refuse_index
 from weft.lang.pointer import Pointer
+from weft.lang.products import structs_in
 from weft.lang.python_number import python_number
 from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
 from weft.lang.structs import converted, replace_field
@@ -202,6 +204,10 @@ class InlineArray(_Base):
 
         dtype = element_type(self._kind()[0])
         memory = local_memory(dtype, len(self), max(16, dtype.alignment))
+        for item in (
+            one for value in self._values for one in structs_in(value)
+        ):  # which have copies there from now on
+            note_copy(item)
         for n, item in enumerate(self._values):
             memory.store(n, item)
         return memory
@@ -213,7 +219,13 @@ class InlineArray(_Base):
         known = index.value if isinstance(index, Number) else python_number(index)
         if isinstance(known, int):
             _inside(known, len(self))
-        return self._memory.__weft_place__(index)
+        found = self._memory.__weft_place__(index)
+        return _Element(found.address, found.dtype, found.space, found.alignment)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The elements that it was made of; of one in memory none."""
+        return self._values if self._memory is None else ()
 
     @property
     def in_memory(self) -> bool:
@@ -272,6 +284,18 @@ class InlineArray(_Base):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self._items))})"
+
+
+class _Element(Place):
+    """Where an element of an array in memory lies: a struct that is stored there has a copy."""
+
+    __slots__ = ()
+
+    def store(self, value: Any) -> None:
+        """Write what lies here, and nothing beside it."""
+        for one in structs_in(value):
+            note_copy(one)
+        super().store(value)
 
 
 tell_of_methods(InlineArray)

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from weft.compiler.ir.core import Value
 from weft.lang.decorators import Func
+from weft.lang.objects import looking
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.record import record, replace
 
@@ -58,7 +59,8 @@ class Partial:
         return PartialSpec(tuple(map(spec_of, self.items)), self.names)
 
     def __weft_leaves__(self) -> list[Value]:
-        return [leaf for item in self.items for leaf in leaves_of(item)]
+        with looking(False):
+            return [leaf for item in self.items for leaf in leaves_of(item)]
 
 
 def taken_apart(value: Any) -> tuple[list[Any], tuple[str, ...]] | None:

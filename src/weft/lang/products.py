@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any, NoReturn, cast
 
 from weft.compiler.source.quoted import text_of, unquoted
 from weft.diagnostics import a_, refuse, undefined
-from weft.lang.elaboration import maybe_current
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number
+from weft.lang.objects import note_made
 from weft.lang.python_number import python_number
 
 
@@ -215,8 +215,33 @@ def remade(cls: type[Any], parts: Sequence[Any], *, plain: bool = False) -> Any:
     return made
 
 
-def note_made(value: Any) -> None:
-    """Note where code under elaboration has made a struct: a helper may change it there alone."""
-    b = maybe_current()
-    if b is not None:
-        value.__dict__["__weft_region__"] = b.region
+def within(value: Any) -> Sequence[Any]:
+    """What a value has in it: fields, items, elements of an array that is not in memory."""
+    kind = cast("type[Any]", type(value))
+    if "__weft_struct__" in vars(kind):
+        return [getattr(value, name) for name in kind.__weft_names__()]
+    if hasattr(kind, "__weft_items__"):
+        return value.values
+    if isinstance(value, dict):
+        return [*cast("dict[Any, Any]", value).values()]
+    if kind in (list, set):
+        return [*value]
+    return () if isinstance(value, Number) else all_parts(value) or ()
+
+
+def structs_in(value: Any) -> Iterator[Any]:
+    """The structs that a value is or has in it, each as often as it is there, and before those in it."""
+    if value is None or isinstance(value, Number):  # as most are
+        return
+    if "__weft_struct__" in vars(cast("type[Any]", type(value))):
+        yield value
+    for part in within(value):
+        yield from structs_in(part)
+
+
+def settled(value: Any) -> Any:
+    """A value as it is now: structs in it are other objects, which nothing changes."""
+    parts = within(value)
+    if not parts or type(value) in (list, dict, set):
+        return value
+    return remade(class_of(value), [settled(part) for part in parts])

@@ -1,4 +1,4 @@
-"""``@struct``: small records passed by value, with methods and operators."""
+"""``@struct``: small records, with methods and operators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.number import Number, to_type
-from weft.lang.products import class_of, note_made, part_names, refuse_change, remade
+from weft.lang.objects import has_copy, note_copy, note_made, state_of
+from weft.lang.products import class_of, part_names, refuse_change, remade
 from weft.lang.promote import fits
 from weft.lang.python_number import python_number
 from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
@@ -79,6 +80,7 @@ def _spec(self: object) -> Spec:
 
 
 def _leaves(self: object) -> list[Value]:
+    note_copy(self)
     return [leaf for n in struct_fields(type(self)) for leaf in leaves_of(getattr(self, n))]
 
 
@@ -218,6 +220,12 @@ def with_part(value: Any, part: Any, new: Any) -> Any:
     return value
 
 
+def change(value: Any, made: Any) -> None:
+    """Give a struct the fields of another of its class: it is still the object that all its names hold."""
+    for name in value.__weft_names__():
+        object.__setattr__(value, name, getattr(made, name))
+
+
 def lost_field(parameter: str, function: str) -> NoReturn:
     """Say no to an assignment that only changes a copy; ``function`` is empty in a kernel."""
     if not function:
@@ -261,23 +269,35 @@ def as_read(value: Any, name: str) -> Any:
 
 
 def _copied(self: object) -> Any:
-    return remade(type(self), [getattr(self, name) for name in struct_fields(type(self))])
+    made = remade(type(self), [getattr(self, name) for name in struct_fields(type(self))])
+    note_made(made, True)
+    return made
 
 
 def _copied_deep(self: object, memo: Any) -> Any:
     from copy import deepcopy
 
-    return remade(type(self), [deepcopy(getattr(self, name), memo) for name in struct_fields(type(self))])
+    made = remade(type(self), [deepcopy(getattr(self, name), memo) for name in struct_fields(type(self))])
+    note_made(made, True)
+    return made
 
 
 def _check_region(self: object) -> None:
     """Refuse to change in a run-time branch or loop what was made before it, as if all ways led through."""
-    b = maybe_current()
+    b, name = maybe_current(), type(self).__name__
     if b is None:
         return
-    made_in = self.__dict__.setdefault("__weft_region__", b.region)
-    if made_in is not b.region:
-        name = type(self).__name__
+    if state_of(self) is None:  # its class has an ``__init__`` of its own, which runs now
+        note_made(self, True)
+    if has_copy(self):
+        refuse(
+            "shared-value",
+            f"this helper sets a field of {a_(name)} of which there is a copy, and that would not change",
+            notes=(f"{a_(name)} that branches, loops or calls have given on is a value, as a number is",),
+            hint=f"give the helper copy.copy(...) of it, or make it a @func that returns the {name}",
+        )
+    state = state_of(self)
+    if state is None or (state.region is not b.region and not state.own):
         refuse(
             "lost-field",
             f"a helper sets a field of {a_(name)} in a run-time branch or loop, which was made before it",
@@ -306,6 +326,10 @@ def _assign(self: object, name: str, value: Any) -> None:
     fields = struct_fields(type(self))
     if name not in fields:
         check_field(self, name)
+    b, state = maybe_current(), state_of(self)
+    if b is not None and state is not None and state.region is not b.region:
+        b.change(self, with_part(self, name, value))
+        return
     object.__setattr__(self, name, converted(type(self), name, fields[name], value))
 
 
@@ -336,10 +360,10 @@ def struct(*, pack: int = ..., align: int = ...) -> Callable[[type[T]], type[T]]
 def struct(cls: type[T] | None = None, /, *, pack: int = 0, align: int = 1) -> Any:
     """Make a class with annotated fields a struct.
 
-    Instances are values: passing or assigning copies, and ``p.x = 1`` in a kernel changes the local
-    variable ``p`` only. Methods and operators compile like ``weft.func``. Fields are numbers,
-    SIMD values, arrays, pointers, other structs; any other object is known at compile time. ``==`` compares
-    field by field, unless the class defines it.
+    What a function makes is an object, as in Python: ``p.x = 1`` changes it for all its names, and for the
+    code that calls. What is read from memory is a copy. Methods and operators compile like ``weft.func``.
+    Fields are numbers, SIMD values, arrays, pointers, other structs; any other object is known at compile
+    time. ``==`` compares field by field, unless the class defines it.
 
     In memory the fields lie as C puts them. ``np.dtype(Particle)`` is NumPy's type of such memory (NumPy 2.4;
     ``as_dtype(Particle).numpy`` with any).
@@ -420,7 +444,7 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     takes_fields = own is None and "__init__" not in vars(cls)
 
     def finish(self: object) -> None:
-        note_made(self)
+        note_made(self, True)
         _convert(self)
         if own is not None:
             own(self)

@@ -23,8 +23,9 @@ from weft.lang.enums import EnumValue, place_of
 from weft.lang.fold import has_lanes
 from weft.lang.inline_array import InlineArray
 from weft.lang.number import Number, number_class, type_name
+from weft.lang.objects import note_copy
 from weft.lang.places import Place, check_index, known_index, stepped
-from weft.lang.products import remade
+from weft.lang.products import remade, structs_in
 from weft.lang.python_number import python_number
 from weft.lang.spec import holds_values
 from weft.lang.structs import is_struct
@@ -212,6 +213,8 @@ def _rows(held: Any) -> Rows | None:
         else:
             return None
         data = b"".join([_bytes(dtype, item) for item in items])
+        for one in structs_in(items):  # which have copies there from now on
+            note_copy(one)
     table = _memory(data, max(_ALIGNED, dtype.alignment))
     op = b.elaborator.refer(b.emit("llvm.mlir.addressof", (), (pointer(table.space),)), table)
     return Rows(op.result, dtype, table.space, shape, mark, kinds)

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from weft.lang.number import Number
+from weft.lang.objects import STATE
 
 _MANY = 1024
 _PLAIN = frozenset((int, bool, str, bytes, type(None)))
@@ -167,6 +168,7 @@ def state_of(value: Any) -> dict[str, Any]:
     """The attributes that an instance has of its own, by name; not what it computes and remembers."""
     kind = cast("type[Any]", type(value))
     state: dict[str, Any] = dict(getattr(value, "__dict__", ()))
+    state.pop(STATE, None)  # which says nothing of what it holds
     for cls in kind.__mro__:
         for name, member in cls.__dict__.items():
             if isinstance(member, types.MemberDescriptorType):  # of __slots__, or of a class of C's

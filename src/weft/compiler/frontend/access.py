@@ -15,9 +15,10 @@ from weft.compiler.ir.core import Value
 from weft.diagnostics import refuse
 from weft.lang.enums import EnumValue
 from weft.lang.inline_array import InlineArray
+from weft.lang.objects import note_copy
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
-from weft.lang.structs import is_value, with_part
+from weft.lang.structs import is_struct, is_value, struct_fields, with_part
 from weft.lang.tables import TABLES, is_late, table_at
 from weft.lang.told_apart import is_array
 
@@ -32,6 +33,10 @@ def is_changed_as_value(value: Any, way: tuple[str, ...]) -> bool:
             return False
         value = getattr(value, name, None)
     return is_value(value)
+
+
+def _is_field(cls: type[Any], step: Any) -> bool:
+    return isinstance(step, str) and step in struct_fields(cls)
 
 
 def _check_once(held: Any, item: Any) -> None:
@@ -129,6 +134,7 @@ class Access:
     def _with_part(self, held: Any, path: Path, value: Any, changes: Changes) -> Any:
         """``held`` with a part set: itself, where it is memory or a list, which has changed."""
         step, rest = path[0], path[1:]
+        kind = cast("type[Any]", type(held))
         if isinstance(held, Place):
             return self._put_at(held, step, rest, value, changes)
         if rest and not isinstance(step, str) and (place := self._place_of(held, step[0])) is not None:
@@ -136,14 +142,20 @@ class Access:
             return held
         if rest:
             inner = getattr(held, step) if isinstance(step, str) else held[step[0]]
+            if is_struct(kind) and hasattr(kind, "__weft_with__") and not _is_field(kind, step):
+                note_copy(inner)  # as the row of a matrix is
             made = self._with_part(inner, rest, value, changes)
             if made is inner:
                 return held
             _check_once(held, inner)
             value = made
-        kind = cast("type[Any]", type(held))
         if isinstance(step, str) or is_value(held):
             made = with_part(held, step if isinstance(step, str) else step[0], value)
+            if is_struct(kind):
+                if cast("Any", self).change(held, made):  # the one object of all its names
+                    return held
+                note_copy(held)  # which other names may still be of
+                note_copy(made)
             changes.note(kind)
             return made
         held[step[0]] = value

@@ -20,6 +20,7 @@ from weft.diagnostics import refuse
 from weft.lang.elaboration import Elaboration, current
 from weft.lang.host_closures import HostClosure
 from weft.lang.number import Number
+from weft.lang.objects import looking
 from weft.lang.products import parts_of
 from weft.lang.spec import Leaf, Spec, build_each, given_spec, is_literal, leaves_of, leaves_within
 from weft.lang.told_apart import told_apart
@@ -155,7 +156,8 @@ class Closure:
         return ClosureSpec(self, tuple(map(given_spec, self.captured())))
 
     def __weft_leaves__(self) -> list[Value]:
-        return [leaf for value in self.captured() for leaf in leaves_of(value)]
+        with looking(False):  # which nobody asks what it keeps
+            return [leaf for value in self.captured() for leaf in leaves_of(value)]
 
     def __weft_carried__(self) -> Any:
         refuse(

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from weft.abi.artifact import AskedTiles, Site
+from weft.compiler.frontend.lent import GivenBack
 from weft.compiler.frontend.nonlocals import SharedSpec
 from weft.compiler.ir.core import Function, Global, Module, Op, Value
 from weft.compiler.source.definition import Definition
@@ -45,8 +46,10 @@ class Draft:
     )
     result: Spec | None = None
     """None while it is under way."""
+    fields: tuple[GivenBack, ...] = ()
+    """The fields of objects it is lent that it gives back beside its result."""
     changes: tuple[SharedSpec, ...] = ()
-    """The variables of functions around it that it gives back beside its result."""
+    """Likewise, the variables of functions around it."""
     literals: tuple[DType | None, ...] = ()
     """What those of its parameters that are given literals have met."""
     uses: set[str] = field(default_factory=set[str])
@@ -67,8 +70,16 @@ class Draft:
     """What is wrong with it, unless less memory is taken in the end."""
     changed: dict[str, type[Any]] = field(default_factory=dict[str, "type[Any]"])
     """Of which parameters it changes parts, of which class: of a copy, where Python would of the caller's."""
+    kept: frozenset[str] = frozenset()
+    """Of which parameters a struct may live on: in the result, or in what is made of it."""
+    same: tuple[int, ...] = ()
+    """Of the structs in the result, which of the objects that it is lent each is (``lent``)."""
     doubts: list[Doubt] = field(default_factory=list[Doubt])
     """What is hardly meant so in its own code."""
+
+    def is_apart(self) -> bool:
+        """Whether it matters to its code, or to who calls it, which of its arguments are objects."""
+        return bool(self.fields or self.changed or self.kept) or any(which >= 0 for which in self.same)
 
     def refer(self, op: Op, what: Draft | Global | Site) -> None:
         """Note what an operation names, and of what it calls all that is known."""

@@ -78,7 +78,7 @@ def _only_computes(ops: Iterable[Op], draft: Draft, whole: bool) -> bool:
     for op in ops:
         if op.name == "func.call":
             made = called[op]
-            if made.changes or not _only_computes(made.function.body.ops, made, True):
+            if made.changes or made.fields or not _only_computes(made.function.body.ops, made, True):
                 return False
         elif op.name == "llvm.load":
             if op.attrs["volatile"] or "ordering" in op.attrs:

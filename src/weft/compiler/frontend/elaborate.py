@@ -4,52 +4,50 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, cast, get_args, get_origin
+from typing import Any, NoReturn
 
 from weft.abi.artifact import AskedTiles, AssertSite, Piece, Site
+from weft.compiler.frontend.arguments import argument_as
 from weft.compiler.frontend.changes import check_given
 from weft.compiler.frontend.closures import Captures, Closure, containers, entry, given, literals_in
 from weft.compiler.frontend.containers import Held, captured, check, restored
 from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.helpers import Helpers
+from weft.compiler.frontend.lent import NONE_LENT, Lent, after_call, lent, note_given, take
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.nonlocals import give_back
 from weft.compiler.frontend.options import Over
 from weft.compiler.frontend.returns import finish
 from weft.compiler.frontend.stage import stage
 from weft.compiler.frontend.staging import Staging
+from weft.compiler.frontend.state import Facts
 from weft.compiler.frontend.value_numbering import ValueNumbering
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I64, pointer
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import (
-    VALUE,
     CompileError,
     Diagnostic,
     Location,
     WeftError,
-    a_,
     is_internal,
     refuse,
 )
 from weft.diagnostics.problems import Problems
 from weft.dtype import DType
 from weft.lang.allocate import check_shared_memory
-from weft.lang.any_lanes import closed
 from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import FAST_MATH, building, current
 from weft.lang.external import check_callback, check_result, filled
-from weft.lang.generic import bound_of, describe_annotation, substitute
-from weft.lang.hints import number_hint
+from weft.lang.generic import bound_of, substitute
 from weft.lang.host_closures import HostClosure
 from weft.lang.lanes import vector_of
-from weft.lang.maybe import Maybe, present, without_none
-from weft.lang.number import Number, number_class, to_type
+from weft.lang.number import Number, number_class
+from weft.lang.objects import looking
 from weft.lang.overloads import chosen
 from weft.lang.pointer import AddressSpace
-from weft.lang.python_number import python_number
-from weft.lang.returned import is_one, result_annotation
+from weft.lang.returned import result_annotation
 from weft.lang.signature import Parameter, argument_key, bind, parameters
 from weft.lang.spec import (
     NumberSpec,
@@ -63,7 +61,7 @@ from weft.lang.spec import (
     spec_of,
 )
 from weft.lang.structs import as_read
-from weft.lang.type_variables import assumed, outside, settle, type_of
+from weft.lang.type_variables import assumed, settle
 from weft.lang.weak import meet
 from weft.record import replace
 from weft.targets import Target
@@ -298,7 +296,7 @@ class Elaborator:
                 named = {p.name: values[p.name] for p in params if p.keyword_only and p.name in values}
                 return self.call(Func[..., Any](other, {}), positional, named, untyped)
         values = values if inner is None else given(inner, values)
-        order, leaves = self._taken(fn, values, problems, len(args), kwargs)
+        order, leaves, arguments = self._taken(fn, values, problems, len(args), kwargs)
         literals = [
             x
             for p in parameters(fn)
@@ -310,13 +308,15 @@ class Elaborator:
                 order.append((f"{fn.name}.{name}", given_spec(value, True)))
                 leaves.extend(leaves_of(value))
                 literals.extend(literals_in(value, True))
-        made = self._elaborated(fn, order, untyped, inner)
+        objects = lent(_staging(), arguments)
+        made = self._elaborated(fn, order, untyped, inner, objects)
         assert made.result is not None
         for literal, dtype in zip(literals, made.literals, strict=True):
             if dtype is not None:
                 meet(literal, dtype)
-        count = len(made.result.leaves())
-        types = tuple(leaf.type for spec in (made.result, *made.changes) for leaf in spec.leaves())
+        given_back = (made.result, *made.fields)
+        count = sum(len(spec.leaves()) for spec in given_back)
+        types = tuple(leaf.type for spec in (*given_back, *made.changes) for leaf in spec.leaves())
         before = shared_memory(self.under_way) if made.memory else 0
         b = _staging()
         if made.changed:
@@ -327,7 +327,7 @@ class Elaborator:
             self.take_shared_memory(f"calling {fn.name} takes", more)
         b.given_back = {}
         give_back(b, made.changes, op.results[count:])
-        return made.result.build(op.results[:count])
+        return after_call(b, made, arguments, objects.objects, op.results)
 
     def _taken(
         self,
@@ -336,19 +336,22 @@ class Elaborator:
         problems: Problems,
         count: int,
         kwargs: Mapping[str, Any],
-    ) -> tuple[list[tuple[str, Spec]], list[Value]]:
-        """Arguments as a function takes them, of which ``count`` came by position: specs, and IR values."""
+    ) -> tuple[list[tuple[str, Spec]], list[Value], dict[str, Any]]:
+        """Arguments as a function takes them: specs, IR values, and they; ``count`` came by position."""
         specs: dict[str, Spec] = {}
+        given: dict[str, Any] = {}
         taken: dict[str, list[Value]] = {}
 
         def take(p: Parameter, value: Any) -> Spec | None:
             try:
-                value = _argument(p.name, p.annotation, p.comptime, value, fn.name)
+                value = argument_as(p.name, p.annotation, p.comptime, value, fn.name)
             except CompileError as error:
                 problems.extend(error.diagnostics, argument_key(fn, p.name, count, kwargs))
                 return None
             spec = (given_spec if _is_open(p) else spec_of)(value)
-            specs[p.name], taken[p.name] = spec, leaves_of(value)
+            given[p.name] = value
+            with looking():  # whether the function keeps it is known when that is elaborated
+                specs[p.name], taken[p.name] = spec, leaves_of(value)
             return spec
 
         def note(message: str, hint: str, name: str = "") -> None:
@@ -359,7 +362,7 @@ class Elaborator:
         specs.update({name: StaticSpec(meant) for name, meant in types.items()})
         problems.check(CompileError, count)
         leaves = [leaf for p in params for leaf in taken.get(p.name, ())]
-        return [(p.name, specs[p.name]) for p in params], leaves
+        return [(p.name, specs[p.name]) for p in params], leaves, given
 
     def callback(self, func: Func[..., Any], order: list[tuple[str, Spec]]) -> tuple[Value, Spec]:
         """The address of a function as C calls it, and what it returns."""
@@ -405,15 +408,24 @@ class Elaborator:
         return made, called.result
 
     def _elaborated(
-        self, fn: Definition, order: list[tuple[str, Spec]], untyped: DType, inner: Captures | None = None
+        self,
+        fn: Definition,
+        order: list[tuple[str, Spec]],
+        untyped: DType,
+        inner: Captures | None = None,
+        objects: Lent = NONE_LENT,
     ) -> Draft:
-        """A called function for arguments of these specs; it returns float literals as ``untyped``."""
+        """A called function for arguments of these specs, of which ``objects`` says which are that.
+
+        It returns float literals as ``untyped``.
+        """
         key = (fn, tuple(order), untyped)
-        if key in self.done:
-            found = self.done[key]
-            if found is None:
-                self._recursive(fn)
-            return found
+        for known in (key, (*key, *objects.key)):
+            if known in self.done:
+                found = self.done[known]
+                if found is None:
+                    self._recursive(fn)
+                return found
         if len(self.under_way) > _DEEPEST:
             refuse(
                 "recursion",
@@ -427,11 +439,11 @@ class Elaborator:
             held = Held() if inner is None else containers(inner)
             types = {n: s.value for n, s in order if isinstance(s, StaticSpec)}
             result = substitute(result_annotation(fn), types)
-            made = self.done[key] = self._run(fn, order, f, run, result, untyped)
+            made = self._run(fn, order, f, run, result, untyped, objects)
             check(held, "call")
-        except BaseException:
+        finally:
             del self.done[key]
-            raise
+        self.done[(*key, *objects.key) if made.is_apart() else key] = made
         return made
 
     def _recursive(self, fn: Definition) -> NoReturn:
@@ -451,6 +463,7 @@ class Elaborator:
         body: Callable[..., Any],
         annotation: Any = MISSING,
         untyped: DType = DType.float32,
+        objects: Lent = NONE_LENT,
     ) -> Draft:
         """Elaborate ``fn`` as ``f``: its parameters per ``order``, its code by running ``body``.
 
@@ -461,14 +474,13 @@ class Elaborator:
         if not fn.within:  # else the function around it is noted
             note(fn)
         library = fn.within or is_internal(place[0])
-        met, stored = dict[object, DType](), dict[object, DType]()
-        optional, late_loops = dict[object, Any](), set[object]()
+        met, stored, facts = dict[object, DType](), dict[object, DType](), Facts()
         for _ in range(_PASSES):
             b = self._staging()
-            b.containers.beyond, b.late_loops = self.helpers.beyond, late_loops
-            b.met, b.stored, b.untyped, b.optional = met, stored, untyped, optional
-            known = len(optional) + len(late_loops)
-            draft, values = _begin(b, fn, order, f)
+            b.containers.beyond = self.helpers.beyond
+            b.met, b.stored, b.untyped = met, stored, untyped
+            known = b.take(facts)
+            draft, values = _begin(b, fn, order, f, objects)
             b.annotation, b.result_of = annotation, fn.name
             self.under_way.append(draft)
             done, around = len(self.done), Held() if library else captured(fn)
@@ -477,7 +489,8 @@ class Elaborator:
                     body(b, *values)
                     b.containers.check_large()
                     draft.literals = tuple([met.get(mark) for mark in b.literals])
-                    draft.result, draft.changes = finish(b, draft.function, fn, f.kernel)
+                    draft.result, draft.fields, draft.changes = finish(b, draft.function, fn, f.kernel)
+                    note_given(b, draft, [name for name, _ in order], values)
             except (CompileError, Exception) as error:
                 if not b.learnt:  # else it may be wrong for the types that were assumed only
                     if b.postponed:
@@ -491,7 +504,7 @@ class Elaborator:
                 if b.postponed:
                     raise b.postponed[0]
                 return draft
-            if len(optional) + len(late_loops) > known:  # other code, with other marks
+            if facts.count() > known:  # other code, with other marks
                 met.clear()
                 stored.clear()
             if restored(around):  # by a helper, perhaps, which then is no more done than they are
@@ -504,7 +517,9 @@ class Elaborator:
         )
 
 
-def _begin(b: Staging, fn: Definition, order: list[tuple[str, Spec]], f: Function) -> tuple[Draft, list[Any]]:
+def _begin(
+    b: Staging, fn: Definition, order: list[tuple[str, Spec]], f: Function, objects: Lent
+) -> tuple[Draft, list[Any]]:
     """An empty draft of ``fn`` as ``f``, which ``b`` will fill, and its parameters."""
     empty = replace(f, args=[], body=Region(), file=fn.file, line=fn.line, source_name=fn.qualname)
     draft = Draft(empty, fn, f.name)
@@ -514,7 +529,8 @@ def _begin(b: Staging, fn: Definition, order: list[tuple[str, Spec]], f: Functio
     b.region, b.loc = draft.function.body, (fn.line, 0)
     with building(b):
         b.entering = True
-        values = [_parameter(b, draft.function, name, spec) for name, spec in order]
+        values = [_parameter(b, draft.function, name, spec, name in objects.names) for name, spec in order]
+        values = take(b, values, [name for name, _ in order], objects)
         b.entering = False
     return draft, values
 
@@ -529,7 +545,7 @@ def _finished(draft: Draft | None) -> Draft:
     return draft
 
 
-def _parameter(b: Staging, f: Function, name: str, spec: Spec) -> Any:
+def _parameter(b: Staging, f: Function, name: str, spec: Spec, lent: bool) -> Any:
     """A parameter's value, of the function's arguments; a kernel is given each lane of a vector by itself."""
     leaves: list[Value] = []
     for leaf in spec.leaves():
@@ -540,60 +556,4 @@ def _parameter(b: Staging, f: Function, name: str, spec: Spec) -> Any:
     made = spec.build(leaves)
     if isinstance(spec, StaticSpec):
         return b.meant(made)
-    return made if f.kernel or not isinstance(spec, PartsSpec) else as_read(made, name)
-
-
-def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: str) -> Any:
-    """An argument as the parameter of a @func takes it."""
-    if comptime:
-        if spec_of(value).leaves():
-            refuse(
-                "not-compile-time",
-                f"`{name}` of {function} is a Comptime parameter, "
-                f"but this {type(value).__name__} exists only at run time",
-                hint="give it a Python value, or make it a parameter without Comptime",
-            )
-        return value
-    value = python_number(value)
-    if (wanted := without_none(annotation)) is not None:
-        none = value is None or isinstance(value, Maybe)
-        return value if none else _argument(name, wanted, comptime, value, function)
-    value = value if any(annotation is open_ for open_ in (MISSING, Any, object)) else present(value)
-    if get_origin(annotation) is tuple and get_args(annotation)[1:] == (...,) and type(value) is tuple:
-        of, items = get_args(annotation)[0], enumerate(cast("tuple[Any, ...]", value))
-        return tuple([_argument(f"{name}[{n}]", of, comptime, item, function) for n, item in items])
-    bound = bound_of(annotation)
-    if bound is not None:
-        kind = assumed(value)
-        found = type_of(spec_of(value)) if kind is None else number_class(kind)
-        wrong = outside(bound, found)
-        if wrong is not None:
-            message = f"`{name}` of {function} is {wrong[0]}, not {a_(describe_annotation(found))}"
-            refuse("argument-type", message, hint=wrong[1])
-        return value
-    if annotation is not MISSING and isinstance(annotation, type) and issubclass(annotation, Number):
-        annotation = closed(annotation, value)
-        if isinstance(value, (Number, int, float)) and annotation in (
-            type(value),
-            number_class(annotation.dtype, annotation.lanes),
-        ):
-            b = current()
-            return annotation.of(to_type(value, annotation, b))
-        if not isinstance(value, annotation):
-            refuse(
-                "argument-type",
-                f"`{name}` of {function} is {a_(annotation.__name__)}, not {a_(type(value).__name__)}",
-                hint=number_hint(value)
-                or (
-                    f"convert it: {annotation.__name__}(...)"
-                    if isinstance(value, (Number, int, float))
-                    else f"pass {a_(annotation.__name__)}"
-                ),
-                part=VALUE,
-                about=value,
-            )
-    elif annotation is not MISSING and not is_one(annotation, value):
-        shown, found = describe_annotation(annotation), describe_annotation(type_of(spec_of(value)))
-        message = f"`{name}` of {function} is {a_(shown)}, not {a_(found)}"
-        refuse("argument-type", message, hint=f"pass {a_(shown)}")
-    return value
+    return made if f.kernel or lent or not isinstance(spec, PartsSpec) else as_read(made, name)

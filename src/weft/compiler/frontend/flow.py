@@ -10,6 +10,7 @@ from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.generators import Generated
 from weft.compiler.frontend.iteration import Once, is_open, items_of, on_device
 from weft.compiler.frontend.logic import Logic, truth
+from weft.compiler.frontend.objects import Fields
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import Var
 from weft.compiler.ir.core import Region, Value
@@ -64,13 +65,16 @@ class Flow(Logic):
         sure_before = [(v, v.is_sure(), v.parts[0].read) for v in self.optionals]
         sure_after: list[dict[Var, bool]] = []
         changed: set[Var] = set()
+        objects: Fields = []
         for taken, region in zip((True, False), regions, strict=True):
-            before = self._enter(region)
+            before = self._enter(region, regions)
             self.members.passed(known, taken)
             yield taken
             check(containers, "`if`")
             sure = {v: v.is_sure() for v, *_ in sure_before}
-            reached.append(self._leave(before))
+            here, fields = self._leave(before)
+            reached.append(here)
+            objects += fields
             set_after.append(self._set())
             sure_after.append(sure)
             for var, was in set_before:
@@ -87,6 +91,7 @@ class Flow(Logic):
         self.loc = place
         self.emit("weft.if", (known,), (), {}, regions)
         self.live = self.live and any(reached)
+        self.behind(objects)
         for taken, goes_on in zip((True, False), reached, strict=True):
             if not goes_on:
                 self.members.passed(known, not taken)
@@ -189,12 +194,13 @@ class Flow(Logic):
         if not runs:
             loop.ends.append(self._set())
         self.loops.append(loop)
-        before = self._enter_round(body)
+        objects = self.opening(body)
+        before = self._enter_round(body, body, objects)
         loop.scope = self.scopes[-1]
         yield index_of(index) if at is None else at(index_of(index))
         if self.live:
             loop.goes_on.append(self._set())
-        self._leave(before)
+        objects = self._leave(before)[1]
         self.round = object()
         self.loops.pop()
         loop.ends += loop.goes_on if runs else ()
@@ -204,6 +210,7 @@ class Flow(Logic):
         self.loc = place
         self.emit("weft.for", bounds, (), {"parallel": False}, (body,))
         self.live = self.live and bool(loop.ends or loop.breaks)
+        self.behind(objects, True)
 
     def _sure_in_loop(self) -> list[tuple[Var, bool, Any]]:
         """Which variables are certain not to be None in all rounds of the loop that begins; what was read."""
@@ -217,24 +224,25 @@ class Flow(Logic):
         containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         place, sure = self.loc, self._sure_in_loop()
         condition, body = Region(), Region()
-        before = self._enter_round(condition)
+        objects = self.opening(body)
+        before = self._enter_round(condition, body, objects)
         known = truth(test(), self)
         value = self.constant(known, I1) if isinstance(known, bool) else known
         self.emit("weft.condition", (value,))
         self.members.passed(value, True)
         tested = [var for var in self.optionals if var.is_sure()]
-        self._leave(before)
+        tested_objects = self._leave(before)[1]
         loop = _Loop(False, 0)
         if known is not True:
             loop.ends.append(self._set())
         self.loops.append(loop)
-        before = self._enter_round(body)
+        before = self._enter_round(body, body, objects)
         loop.scope = self.scopes[-1]
         for var in tested:
             var.surely = True
         yield
         check(containers, "loop")
-        self._leave(before)
+        objects = tested_objects + self._leave(before)[1]
         self.round = object()
         self.loops.pop()
         self.loc = place
@@ -243,12 +251,14 @@ class Flow(Logic):
         for var, was, read in sure:
             var.surely, var.parts[0].read = was, read
         self.live = self.live and bool(loop.ends or loop.breaks)
+        self.behind(objects, True)
 
-    def _enter_round(self, region: Region) -> tuple[Region, bool, Any]:
-        """What was read of variables before it may be another each time."""
+    def _enter_round(self, region: Region, nest: object, objects: Fields) -> tuple[Region, bool, Any, int]:
+        """What was read of variables before it may be another each time, and what ``objects`` hold."""
         self.round = object()
-        before = self._enter(region)
+        before = self._enter(region, nest)
         self.repeated.add(self.scopes[-1])
+        self.open(objects)
         return before
 
     def _set(self) -> dict[Var, bool]:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, cast
 from weft.compiler.frontend.blanks import NO_BLANK, blank_of
 from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.membership import contains, equal
+from weft.compiler.frontend.objects import Fields, Objects
 from weft.compiler.frontend.pybuiltins import Builtins, late
 from weft.compiler.frontend.variables import (
     UNDEFINED,
@@ -94,28 +95,30 @@ def _check_no_bool(value: tuple[Any, ...]) -> None:
         )
 
 
-class Logic(Builtins):
+class Logic(Builtins, Objects):
     """A builder with conditions, and with the regions that a condition decides about."""
 
-    def _enter(self, region: Region) -> tuple[Region, bool, Any]:
-        before = (self.region, self.live, self.members.gone)
+    def _enter(self, region: Region, nest: object = None) -> tuple[Region, bool, Any, int]:
+        before = (self.region, self.live, self.members.gone, len(self.journal))
+        self.nests.append(region if nest is None else nest)
         self.regions.append(self.region)
         self.region = region
         self.new_scope()
         return before
 
-    def _leave(self, before: tuple[Region, bool, Any]) -> bool:
-        """Back to the outer region; tells whether the end of the inner one is reached."""
+    def _leave(self, before: tuple[Region, bool, Any, int]) -> tuple[bool, Fields]:
+        """Back to the outer region; tells whether the inner one's end is reached, and what it has changed."""
         reached = self.live
-        self.region, self.live, self.members.gone = before
+        self.region, self.live, self.members.gone, mark = before
         self.regions.pop()
         self.scopes.pop()
-        return reached
+        self.nests.pop()
+        return reached, self.ended(mark)
 
     def _aside(
         self, thunk: Callable[[], Any], test: Value | None = None, holds: bool = True
-    ) -> tuple[Region, Any]:
-        """A region of its own, which is reached where ``test`` is ``holds``, and what comes of it."""
+    ) -> tuple[Region, Any, Fields]:
+        """A region that is reached where ``test`` is ``holds``, what comes of it, and what it changes."""
         region = Region()
         set_before = [(v, v.defined) for v in self.open_vars]
         sure = [(v, v.surely) for v in self.optionals]
@@ -127,20 +130,22 @@ class Logic(Builtins):
         if isinstance(value, Maybe):  # as what stands before says
             value = value.narrowed()
         check(held, "expression")
-        self._leave(before)
+        fields = self._leave(before)[1]
         for var, was in set_before:
             var.defined = was
         for var, was in sure:
             var.surely = was and var.surely
-        return region, value
+        return region, value, fields
 
     def _short_circuit(self, first: Any, thunk: Callable[[], Any], is_and: bool) -> Any:
         """``first and thunk()`` as a Bool: only the truth of either counts."""
         known = truth(first, self)
         if isinstance(known, bool):
             return thunk() if known is is_and else first
-        region, other = self._aside(lambda: truth(thunk(), self), known, is_and)
-        return self._joined(known, region, other, is_and)
+        region, other, fields = self._aside(lambda: truth(thunk(), self), known, is_and)
+        made = self._joined(known, region, other, is_and)
+        self.behind(fields)
+        return made
 
     def _joined(self, known: Value, region: Region, other: bool | Value, is_and: bool) -> Any:
         """A condition joined with another, which was emitted to a region of its own."""
@@ -168,8 +173,13 @@ class Logic(Builtins):
         known = truth(first, self)
         if isinstance(known, bool):
             return thunk() if known is is_and else first
-        region, other = self._aside(thunk, known, is_and)
-        other = python_number(other)
+        region, other, fields = self._aside(thunk, known, is_and)
+        made = self._decided(first, known, region, python_number(other), is_and)
+        self.behind(fields)
+        return made
+
+    def _decided(self, first: Any, known: Value, region: Region, other: Any, is_and: bool) -> Any:
+        """``first``, or ``other``, which is made in a region of its own."""
         if isinstance(first, Maybe) and not is_and:
             first = first.weft_held  # where it decides
         if _is_bool(first) and _is_bool(other):
@@ -257,8 +267,11 @@ class Logic(Builtins):
         known = truth(condition, self)
         if isinstance(known, bool):
             return true() if known else false()
-        yes, no = self._aside(true, known, True), self._aside(false, known, False)
-        return self._one_of(known, yes, no, "if/else")
+        *yes, changed = self._aside(true, known, True)
+        *no, fields = self._aside(false, known, False)
+        made = self._one_of(known, (yes[0], yes[1]), (no[0], no[1]), "if/else")
+        self.behind(changed + fields)
+        return made
 
     def _one_of(self, known: Value, true: tuple[Region, Any], false: tuple[Region, Any], what: str) -> Any:
         """One of two values that were emitted to regions of their own, in the type that both have or take."""

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from weft.compiler.frontend.blanks import NO_BLANK, blank_of
+from weft.compiler.frontend.lent import GivenBack, given_back
 from weft.compiler.frontend.nonlocals import SharedSpec, changes
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.frontend.variables import as_runtime, carried
@@ -26,7 +27,9 @@ from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.lang.weak import Closed
 
 
-def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec, tuple[SharedSpec, ...]]:
+def finish(
+    b: Staging, f: Function, fn: Definition, kernel: bool
+) -> tuple[Spec, tuple[GivenBack, ...], tuple[SharedSpec, ...]]:
     """Give every return its operands, now that all are known; the result's spec, and what changes."""
     body = f.body
     b.region = body
@@ -40,26 +43,27 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec,
         if not body.ops or not body.ops[-1].spec.terminator:
             b.emit("llvm.unreachable")
     if kernel:
-        return StaticSpec(None), ()
+        return StaticSpec(None), (), ()
     values = _unified(b, fn.name, _with_none([value for _, _, value in b.returns], fell))
     result, values = _result(b, values, fn.name, fell)
-    changed = [*changes(b)]
-    specs = tuple(spec for _, spec in changed)
-    f.results = tuple(leaf.type for spec in (result, *specs) for leaf in spec.leaves())
+    given, changed = given_back(b), [*changes(b)]
+    fields, specs = tuple([spec for spec, _ in given]), tuple([spec for _, spec in changed])
+    f.results = tuple(leaf.type for spec in (result, *fields, *specs) for leaf in spec.leaves())
     if not f.results:
-        return result, specs
+        return result, fields, specs
     for op, region in b.ends:
         region.ops.pop()
         b.region, b.live, b.loc = region, True, op.loc
         op.operands = tuple(b.get(b.prologue("weft.slot", SLOT, _slot_of(t)), t) for t in f.results)
         region.ops.append(op)
-    for (op, region, _), value in zip(b.returns, values, strict=True):
+    for n, ((op, region, _), value) in enumerate(zip(b.returns, values, strict=True)):
         region.ops.pop()
         b.region, b.live, b.loc = region, True, op.loc
         own = leaves_of(value) if result.leaves() else ()  # a constant stays known at compile time
-        op.operands = (*own, *(leaf for var, _ in changed for leaf in var.held()))
+        back = (leaf for _, held in given for leaf in leaves_of(held[n]))
+        op.operands = (*own, *back, *(leaf for var, _ in changed for leaf in var.held()))
         region.ops.append(op)
-    return result, specs
+    return result, fields, specs
 
 
 def _slot_of(kind: Type) -> Mapping[str, Attribute]:

@@ -249,7 +249,7 @@ class _Stager(Places):
         values = [var(n) if n in before else b_call("reachable", var(n)) for n in names]
         whole = stored_names([node], self.entirely)
         ways = {n: self.ways(n, node) for n in names if n not in whole}
-        return [_in_slots(method, about, names, values, ways)]
+        return [_in_slots(method, about, names, values, ways, self.parts(node))]
 
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         return self._nested(node, self._if)
@@ -359,12 +359,15 @@ def _in_slots(
     about: str,
     names: Sequence[str],
     values: Iterable[ast.expr],
-    ways: Mapping[str, tuple[tuple[str, ...], ...]] | None = None,
+    *ways: Mapping[str, tuple[tuple[str, ...], ...]],
 ) -> ast.Assign:
-    """Give variables slots, where ``about`` asks for it; ``ways`` lead to what items of some are set."""
+    """Give variables slots, where ``about`` asks for it.
+
+    ``ways`` lead to what has items set, of variables of which no more is set; and to what has parts set.
+    """
     call = b_call(method, var(about), tuple_of([ast.Constant(n) for n in names]), tuple_of([*values]))
-    if ways:
-        call.args.append(ast.Constant(cast("Any", tuple(ways.items()))))
+    if any(ways):
+        call.args += [ast.Constant(cast("Any", tuple(each.items()))) for each in ways]
     return ast.Assign([tuple_of([var(n, True) for n in names], True)], call)
 
 

@@ -124,6 +124,10 @@ class Expressions(ast.NodeTransformer):
         """``a[i]`` and ``a[i].x`` where they are assigned."""
         self.changes_items = any(root_of(n) in own for n in self.item_targets)
         """Whether it assigns elements of what its variables hold."""
+        self.part_targets = [
+            n for n in nodes if n.__class__ in _PARTS and isinstance(cast("ast.Attribute", n).ctx, ast.Store)
+        ]
+        """``a.x``, ``a[i]`` and so on where they are assigned."""
         self.entirely: dict[ast.stmt, set[str]] = {}
         """What statements assign, but for items and parts of these."""
         self.carried = self.liveness.names | self.slotted
@@ -376,8 +380,11 @@ def _clause(target: ast.expr, asked: str, method: str, about: ast.expr) -> ast.c
     return ast.comprehension(target, call, [], 0)
 
 
+_PARTS = (ast.Subscript, ast.Attribute)
+
+
 def _is_item_target(node: ast.AST) -> bool:
-    if node.__class__ not in (ast.Subscript, ast.Attribute):
+    if node.__class__ not in _PARTS:
         return False
     base = cast("ast.Subscript | ast.Attribute", node)
     if not isinstance(base.ctx, ast.Store):

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from weft.compiler.frontend.stage_expressions import Expressions
-from weft.compiler.frontend.tree import b_call, place, root_of, tuple_of, walk
+from weft.compiler.frontend.tree import b_call, bound_names, place, root_of, tuple_of, walk
 
 
 class Places(Expressions):
@@ -63,6 +63,18 @@ class Places(Expressions):
         inside = set(walk(node))
         targets = [t for t in self.item_targets if t in inside and root_of(t) == name]
         return tuple(sorted({_fields(t) for t in targets}))
+
+    def parts(self, node: ast.stmt) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """The variables of which a statement sets parts alone, and the fields that lead to these."""
+        if not self.part_targets:
+            return {}
+        nodes = walk(node)
+        inside, whole = set(nodes), bound_names(nodes)
+        found: dict[str, set[tuple[str, ...]]] = {}
+        for target in self.part_targets:
+            if target in inside and (name := root_of(target)) in self.own and name not in whole:
+                found.setdefault(name, set()).add(_fields(target))
+        return {name: tuple(sorted(ways)) for name, ways in found.items()}
 
 
 def is_item(node: ast.AST) -> bool:

@@ -15,6 +15,7 @@ from weft.compiler.frontend.dropped import Called, note_dropped
 from weft.compiler.frontend.flow import Flow
 from weft.compiler.frontend.generators import Generated, certain, extreme, first, generator, numbered, total
 from weft.compiler.frontend.iteration import enumerated, on_device, turned, zipped
+from weft.compiler.frontend.lent import fields_of
 from weft.compiler.frontend.logic import truth
 from weft.compiler.frontend.matching import are_all, fits
 from weft.compiler.frontend.nonlocals import shared
@@ -26,7 +27,9 @@ from weft.compiler.ir.types import I1
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.any_lanes import closed
 from weft.lang.number import Number, to_type
+from weft.lang.objects import is_own, looking, note_copy
 from weft.lang.printing import assertion, text_of, text_pieces
+from weft.lang.products import settled, structs_in
 from weft.lang.python_number import python_number
 from weft.lang.returned import returned
 from weft.lang.signature import MISSING
@@ -37,7 +40,7 @@ __all__ = ["Staging"]
 
 
 _Ways = tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
-"""Variables of which only items are set, and the fields that lead to what has these."""
+"""Variables of which only items, or parts, are set, and the fields that lead to what has these."""
 _KNOWN = frozenset({bool, int, float, str, tuple, list, dict, set, type(None)})
 """Of these classes the truth is known at compile time."""
 
@@ -119,10 +122,20 @@ class Staging(Flow, Access):
             return old
         return value
 
-    def _carried(self, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()) -> tuple[Any, ...]:
+    def _carried(
+        self,
+        names: tuple[str, ...],
+        values: tuple[Any, ...],
+        ways: _Ways = (),
+        parts: _Ways = (),
+        rounds: bool = True,
+    ) -> tuple[Any, ...]:
         out: list[Any] = []
-        of_items = dict(ways)
+        of_items, of_parts = dict(ways), dict(parts)
         for name, value in zip(names, values, strict=True):
+            if name in of_parts and self.leave_as_object(value, of_parts[name], rounds):
+                out.append(value)
+                continue
             if name in of_items and not any(is_changed_as_value(value, way) for way in of_items[name]):
                 out.append(value)
                 continue
@@ -146,7 +159,12 @@ class Staging(Flow, Access):
         return value if here else UNDEFINED
 
     def carry(
-        self, condition: Any, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()
+        self,
+        condition: Any,
+        names: tuple[str, ...],
+        values: tuple[Any, ...],
+        ways: _Ways = (),
+        parts: _Ways = (),
     ) -> tuple[Any, ...]:
         """Before an ``if``: give its variables slots where the condition is a run-time value."""
         if isinstance(condition, Number):
@@ -158,22 +176,27 @@ class Staging(Flow, Access):
         else:  # an object that may compute its truth, as a range does
             self.tested = condition, truth(condition, self)
             known = isinstance(self.tested[1], bool)
-        return values if known else self._carried(names, values, ways)
+        return values if known else self._carried(names, values, ways, parts, False)
 
     def carry_loop(
-        self, items: Any, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()
+        self,
+        items: Any,
+        names: tuple[str, ...],
+        values: tuple[Any, ...],
+        ways: _Ways = (),
+        parts: _Ways = (),
     ) -> tuple[Any, ...]:
         """Before a ``for``: likewise, unless it is unrolled."""
         late = (isinstance(items, Generated) and items.late) or self.loc[:2] in self.late_loops
         if not (late or on_device(items)):
             return values
-        return self._unsure(self._carried(names, values, ways))
+        return self._unsure(self._carried(names, values, ways, parts))
 
     def carry_while(
-        self, _: Any, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()
+        self, _: Any, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = (), parts: _Ways = ()
     ) -> tuple[Any, ...]:
         """Before a ``while``: always."""
-        return self._unsure(self._carried(names, values, ways))
+        return self._unsure(self._carried(names, values, ways, parts))
 
     def _unsure(self, assigned: tuple[Any, ...]) -> tuple[Any, ...]:
         """What a loop assigns may be None in its next round; what is known of all else stays known."""
@@ -306,6 +329,14 @@ class Staging(Flow, Access):
         stays(self.result_of, value)
         if self.annotation is not MISSING:
             value = returned(self.result_of, self.annotation, value)
+        found = [*structs_in(value)]
+        self.given_on.append(found)
+        self.at_returns.append(fields_of(self.lent))
+        if any(map(is_own, found)):  # which may change before the result is made of it
+            value = settled(value)
+        for one in found:
+            if not is_own(one):
+                note_copy(one)
         op = self.emit("weft.return")
         self.left_open.update([var for var in self.shared_vars.values() if not var.defined])
         self.returns.append((op, self.region, value))
@@ -328,7 +359,8 @@ class Staging(Flow, Access):
         self.ends.append((self.emit("weft.return"), self.region))
 
     def _assert(self, holds: Value, message: Callable[[], Any]) -> None:
-        failing, (pieces, values) = self._aside(lambda: text_pieces(text_of(message(), ord("s"))))
+        failing, (pieces, values), fields = self._aside(lambda: text_pieces(text_of(message(), ord("s"))))
+        self.by_values(fields)
         with self.into(failing if failing.ops else self.region):
             op = self.emit("weft.assert", (holds, *values))
         self.elaborator.refer(op, self.elaborator.assert_site(pieces))
@@ -342,5 +374,6 @@ def _values(value: Any) -> list[Value]:
     if isinstance(value, Number):
         found = [value.value] if isinstance(value.value, Value) else []
     else:
-        found = leaves_of(value)
+        with looking():
+            found = leaves_of(value)
     return [v for v in found if v.owner is not None]

@@ -17,12 +17,31 @@ if TYPE_CHECKING:
     from weft.diagnostics import CompileError
 
 
+class Facts:
+    """What passes over a function have learnt of it, so that the next one makes other code."""
+
+    def __init__(self) -> None:
+        self.optional: dict[object, Any] = {}
+        """By the place of a variable that may be None, what stands for its value where it is."""
+        self.late_loops: set[object] = set()
+        """The places of loops that are written out, and left by what only run time knows."""
+        self.by_value: set[object] = set()
+        """The structs that are no objects, by which of those they are that the function makes."""
+        self.in_loops: set[tuple[object, str]] = set()
+        """The fields of structs that loops change, by which of the structs made it is."""
+
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.optional) + len(self.late_loops) + len(self.by_value) + len(self.in_loops)
+
+
 class FunctionState(Elaboration):
     """Where the elaboration of a function stands; what staged code does with it, the classes above say."""
 
     def __init__(self, target: Target, elaborator: Elaborator) -> None:
         super().__init__(target, elaborator)
         self.file = ""
+        self.take(Facts())
         self.scopes: list[int] = [0]
         """The regions that are open, by number; variables live in one."""
         self.regions: list[Region] = []
@@ -38,16 +57,32 @@ class FunctionState(Elaboration):
         self.containers = Containers()
         self.tested: tuple[Any, Any] | None = None
         """The condition of the `if` at hand, and whether it holds, where that was asked before."""
-        self.optional: dict[object, Any] = {}
-        """By the place of a variable that may be None, what stands for its value where it is."""
         self.optionals: list[Var] = []
         """The variables of which this is known."""
-        self.late_loops: set[object] = set()
-        """The places of loops that are written out, and left by what only run time knows."""
         self.call: Called | None = None
         """That of the statement at hand, if it is one."""
         self.open_vars: list[Var] = []
         self.returns: list[tuple[Op, Region, Any]] = []
+        self.journal: list[Any] = []
+        """What the regions at hand have changed of fields of structs made before these."""
+        self.nests: list[object] = []
+        """Of each region around but the outermost which branch or loop it belongs to."""
+        self.opened: dict[int, set[tuple[int, str]]] = {}
+        """By scope the fields that a round of a loop reads from slots where it begins."""
+        self.hinted: list[tuple[Any, str]] = []
+        """Fields of structs that the loop at hand sets, as its text says."""
+        self.to_open: list[tuple[Any, str]] = []
+        """Those of which this is learnt."""
+        self.lent: list[Any] = []
+        """The structs of its parameters, where they are objects of the code that calls."""
+        self.first_of: tuple[int, ...] = ()
+        """Of each of them which is the first that it is."""
+        self.as_lent: list[dict[str, Any]] = []
+        """What the fields of each held at the beginning."""
+        self.at_returns: list[list[dict[str, Any]]] = []
+        """Likewise, at each return."""
+        self.given_on: list[list[Any]] = []
+        """The structs in what each return gives."""
         self.ends: list[tuple[Op, Region]] = []
         """Returns that no thread comes to."""
         self.shared_vars: dict[Var, Var] = {}
@@ -63,6 +98,12 @@ class FunctionState(Elaboration):
         self.result_of = ""
         self.untyped = DType.float32
         """What float literals are that it returns, where nothing types them."""
+
+    def take(self, facts: Facts) -> int:
+        """Know what passes have learnt; how much that is."""
+        self.optional, self.late_loops = facts.optional, facts.late_loops
+        self.by_value, self.in_loops = facts.by_value, facts.in_loops
+        return facts.count()
 
     def new_scope(self) -> None:
         """Open a scope: the code of one region."""

@@ -16,7 +16,9 @@ from weft.compiler.frontend.variables import Undefined, Var
 from weft.compiler.ir.core import Loc, Region, Value
 from weft.dtype import DType
 from weft.lang.maybe import Maybe
+from weft.lang.objects import looking
 from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec, leaves_of, spec_of
+from weft.lang.structs import is_struct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +63,7 @@ class Stepping(Staging):
             if isinstance(value, Var) and (value.spec is None or value.scope not in self.scopes):
                 continue
             key = frame, name
-            if self._noted.get(key, self) is not value or self.always:
+            if self._noted.get(key, self) is not value or self.always or is_struct(value.__class__):
                 self._noted[key] = value
                 self._name(name, value)
 
@@ -71,7 +73,8 @@ class Stepping(Staging):
                 assert value.spec is not None
                 spec, leaves = value.spec, self._held(value)
             else:
-                leaves = leaves_of(value)
+                with looking():
+                    leaves = leaves_of(value)
                 if not all(map(self._is_here, leaves)):
                     return
                 spec = spec_of(value)

@@ -16,7 +16,16 @@ from weft.lang import weak
 from weft.lang.enums import EnumSpec, at_run_time
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number, number_class
-from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, part_names, parts_of, remade
+from weft.lang.objects import note_copy
+from weft.lang.products import (
+    all_parts,
+    annotations_of,
+    class_of,
+    is_numeric,
+    part_names,
+    parts_of,
+    remade,
+)
 from weft.lang.promote import fits, promote
 from weft.lang.python_number import python_number
 from weft.lang.spec import NumberSpec, PartsSpec, Spec, StaticSpec, leaves_of, spec_of
@@ -54,6 +63,7 @@ def carried(value: Any) -> Any:
     if parts is not None:
         return remade(class_of(value), [carried(part) for part in parts])
     if is_struct(kind):
+        note_copy(value)
         for name in struct_fields(kind):
             held = getattr(value, name)
             kept = carried(held)

@@ -1,0 +1,200 @@
+"""Objects in calls: a function is lent those of its arguments, and gives back the fields that it changes.
+
+In the function the structs of its parameters are objects of its own. What fields of them hold at each return
+is a further result, which the code that calls assigns to the objects that it has lent. A result that is one
+of them, or has it within, is that object again. Arguments of which there are copies are values, as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from weft.compiler.frontend.objects import Objects, has_structs
+from weft.compiler.ir.core import Value
+from weft.lang.objects import has_copy, is_own, note_copy, note_made, state_of
+from weft.lang.products import class_of, remade, structs_in, within
+from weft.lang.spec import Leaf, Spec, spec_of
+from weft.lang.structs import as_read, is_struct
+from weft.record import record
+
+if TYPE_CHECKING:
+    from weft.compiler.frontend.draft import Draft
+    from weft.compiler.frontend.staging import Staging
+
+FRESH, COPY = -1, -2
+"""In place of which of the lent objects a struct in a result is: one that the function made; a copy."""
+
+
+@record
+class GivenBack:
+    """A field that a function changes: of which of the objects that it is lent, and of what kind it is."""
+
+    of: int
+    field: str
+    spec: Spec
+
+    def leaves(self) -> Sequence[Leaf]:
+        """The machine values that complete it, in order."""
+        return self.spec.leaves()
+
+
+# -- in the code that calls -------------------------------------------------------------------------
+class Lent(NamedTuple):
+    """The arguments of a call that have objects in them."""
+
+    names: tuple[str, ...]
+    same: tuple[int, ...]
+    """Of each object in them which is the first that it is."""
+    objects: list[Any]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes a function for other arguments another one."""
+        return self.names, self.same
+
+
+NONE_LENT = Lent((), (), [])
+
+
+def lent(b: Objects, values: Mapping[str, Any]) -> Lent:
+    """The arguments of a call that have objects in them, and these."""
+    found = {name: structs for name, value in values.items() if (structs := [*structs_in(value)])}
+    if not found:
+        return NONE_LENT
+    ours = {n: s for n, s in found.items() if _is_whole(values[n]) and all(map(b.is_object, s))}
+    others = {id(one) for name in found.keys() - ours.keys() for one in found[name]}
+    ours = {n: s for n, s in ours.items() if others.isdisjoint(map(id, s))}
+    objects = [one for structs in ours.values() for one in structs]
+    places = [*map(id, objects)]
+    return Lent(tuple(ours), tuple(map(places.index, places)), objects)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a function is given values of all that is in an argument, and no container of Python's."""
+    if type(value) in (list, dict, set):
+        return False
+    if is_struct(cast("object", type(value))):
+        return True
+    return all(map(_is_whole, within(value)))
+
+
+def after_call(
+    b: Objects,
+    made: Draft,
+    values: Mapping[str, Any],
+    objects: Sequence[Any],
+    leaves: Sequence[Value],
+) -> Any:
+    """The result of a call, once the objects that it was lent are changed."""
+    assert made.result is not None
+    count = len(made.result.leaves())
+    result, leaves = made.result.build(leaves[:count]), leaves[count:]
+    changed: dict[int, dict[str, Any]] = {}
+    for given in made.fields:
+        count = len(given.leaves())
+        changed.setdefault(given.of, {})[given.field] = given.spec.build(leaves[:count])
+        leaves = leaves[count:]
+    for n, fields in changed.items():
+        held = objects[n]
+        names = held.__weft_names__()
+        parts = [fields[name] if name in fields else getattr(held, name) for name in names]
+        if not b.change(held, remade(class_of(held), parts)):
+            b.keep_by_value(held)
+    for name in made.kept.union(made.changed).intersection(values) if made.kept or made.changed else ():
+        for one in structs_in(values[name]):
+            note_copy(one)
+    return _joined(result, iter(made.same), objects) if has_structs(result) else result
+
+
+def _joined(value: Any, same: Iterator[int], of: Sequence[Any]) -> Any:
+    """A result with the objects in it that the function was lent."""
+    kind = class_of(value)
+    if is_struct(kind):
+        which = next(same, COPY)
+        names = kind.__weft_names__()
+        parts = {name: _joined(getattr(value, name), same, of) for name in names}
+        if which >= 0:
+            return of[which]
+        for name, part in parts.items():
+            object.__setattr__(value, name, part)
+        if which == FRESH:
+            note_made(value, True)
+        else:
+            note_copy(value)
+        return value
+    return remade(kind, [_joined(part, same, of) for part in within(value)]) if has_structs(value) else value
+
+
+# -- in the function --------------------------------------------------------------------------------
+def take(b: Staging, values: list[Any], names: Sequence[str], objects: Lent) -> list[Any]:
+    """A function begins: the structs of some parameters are objects of its own; gives all its parameters."""
+    same = objects.same
+    if not objects.names:
+        return values
+
+    def taken(value: Any, name: str) -> Any:
+        kind = class_of(value)
+        if not is_struct(kind):
+            return remade(kind, [taken(p, name) for p in within(value)]) if has_structs(value) else value
+        n = len(b.lent)
+        if same[n] != n:
+            b.lent += structs_in(b.lent[same[n]])
+            return b.lent[same[n]]
+        b.lent.append(value)
+        for field in value.__weft_names__():
+            object.__setattr__(value, field, taken(getattr(value, field), name))
+        note_made(value, True)
+        return value if is_own(value) else as_read(value, name)
+
+    made = [taken(v, n) if n in objects.names else v for n, v in zip(names, values, strict=True)]
+    b.as_lent = fields_of(b.lent)
+    b.first_of = same
+    return made
+
+
+def fields_of(structs: Sequence[Any]) -> list[dict[str, Any]]:
+    """What the fields of structs hold now."""
+    return [{name: getattr(one, name) for name in one.__weft_names__()} for one in structs]
+
+
+def given_back(b: Staging) -> list[tuple[GivenBack, list[Any]]]:
+    """What a function gives back of the objects that it was lent, and at each return."""
+    out: list[tuple[GivenBack, list[Any]]] = []
+    for n, before in enumerate(b.as_lent):
+        if b.first_of[n] != n:
+            continue
+        for name, was in before.items():
+            values = [now[n][name] for now in b.at_returns]
+            if all(value is was for value in values):
+                continue
+            specs = list(map(spec_of, values))
+            if has_structs(was) or any(map(has_structs, values)) or any(s != specs[0] for s in specs):
+                b.keep_by_value(b.lent[n])
+            out.append((GivenBack(n, name, specs[0]), values))
+    return out
+
+
+def note_given(b: Staging, draft: Draft, names: Sequence[str], values: Sequence[Any]) -> None:
+    """At the end of a function, note which parameters it keeps, and which structs are in what it gives."""
+    places = {id(one): n for n, one in enumerate(b.lent)}
+    rows = [[_which(one, found, places) for one in found] for found in b.given_on]
+    if rows and all(len(row) == len(rows[0]) for row in rows):
+        same = [column[0] if len(set(column)) == 1 else COPY for column in zip(*rows, strict=True)]
+    else:
+        same = []
+    for found, row in zip(b.given_on, rows, strict=True):
+        for n, (one, which) in enumerate(zip(found, row, strict=True)):
+            if which >= 0 and (n >= len(same) or same[n] != which):
+                note_copy(one)
+    draft.same = tuple(same)
+    given = zip(names, values, strict=True)
+    draft.kept = frozenset([name for name, value in given if any(map(has_copy, structs_in(value)))])
+
+
+def _which(one: Any, found: Sequence[Any], places: Mapping[int, int]) -> int:
+    """Which struct this is of those in a result."""
+    if not is_own(one):
+        return COPY
+    alone = sum(one is other for other in found) == 1
+    return places.get(id(one), FRESH if alone and state_of(one) is not None else COPY)

@@ -1,0 +1,88 @@
+"""Structs under elaboration as objects: which of them are one object for all their names, as Python has it.
+
+A struct that code under elaboration has made is ``own`` as long as nobody holds a copy of it: all names,
+lists and fields that lead to it hold the same object of Python's, so an assignment to a part changes that
+object, and all see it. It ceases to be so where its values are taken apart: into a variable that branches or
+loops assign, an argument that the function keeps, a result. What is made of values is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from weft.lang.elaboration import maybe_current
+
+if TYPE_CHECKING:
+    from weft.compiler.ir.core import Region
+
+STATE = "__weft_object__"
+"""The attribute of a struct that says what is known of it as an object."""
+
+
+class State:
+    """What is known of a struct that code under elaboration has made.
+
+    ``own`` is None of one that was put together from values.
+    """
+
+    __slots__ = ("fields", "key", "left", "own", "region", "slots")
+
+    def __init__(self, region: Region, own: bool | None, key: object, fields: Sequence[str]) -> None:
+        self.region = region
+        self.fields = fields
+        self.own = own
+        self.key = key
+        """Which it is of those that the function makes, the same in each pass."""
+        self.left = False
+        """Whether branches or loops assign parts of it that have no slot for the whole."""
+        self.slots: dict[str, tuple[Any, object]] = {}
+        """By field, the variable that branches and loops change, and the outermost of these."""
+
+
+def note_made(value: Any, own: bool = False) -> None:
+    """Note where code under elaboration has made a struct, and whether it is an object of its own."""
+    b = maybe_current()
+    if b is not None:
+        key = b.new_object(value) if own else None
+        known = True if own and key not in b.by_value else None
+        value.__dict__[STATE] = State(b.region, known, key, value.__weft_names__())
+
+
+def state_of(value: Any) -> State | None:
+    """What is known of a struct as an object; None of one that the host has made."""
+    return value.__dict__.get(STATE)
+
+
+def note_copy(value: Any) -> None:
+    """Note that a struct made by code under elaboration has a copy, which will not change with it."""
+    b, state = maybe_current(), state_of(value)
+    if b is not None and not b.looking and state is not None:
+        state.own = False
+
+
+def is_own(value: Any) -> bool:
+    """Whether a struct is one object for all its names."""
+    state = state_of(value)
+    return state is not None and state.own is True
+
+
+def has_copy(value: Any) -> bool:
+    """Whether a struct has a copy."""
+    state = state_of(value)
+    return state is not None and state.own is False
+
+
+@contextmanager
+def looking(only: bool = True) -> Generator[None]:
+    """Look at values, of which nothing is kept; or do keep what is made of them after all."""
+    b = maybe_current()
+    if b is None:
+        yield
+        return
+    before, b.looking = b.looking, only
+    try:
+        yield
+    finally:
+        b.looking = before

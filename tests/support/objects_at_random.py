@@ -1,0 +1,332 @@
+"""Random programs over structs with several names, which Python runs too.
+
+``PYTHONPATH=src:tests/support python -m objects_at_random [seed] [count]`` counts what is right and refused.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PLAIN = """
+import copy
+from dataclasses import dataclass as struct, replace
+
+Int = int
+
+
+def func(f):
+    return f
+
+
+def unroll(items):
+    return items
+
+
+class InlineArray:
+    def __class_getitem__(cls, given):
+        return lambda *items: list(items)
+"""
+WEFT = """
+import copy
+from dataclasses import replace
+
+from weft import InlineArray, Int, func, struct, unroll
+"""
+GIVEN = """
+@struct
+class P:
+    x: Int
+    y: Int
+
+    def norm(self) -> Int:
+        return self.x * 3 + self.y
+
+    def shifted(self, k: Int) -> "P":
+        return P(self.x + k, self.y)
+
+    def bump(self, k: Int):
+        self.x += k
+
+    def same(self) -> "P":
+        return self
+
+    def bumped(self, k: Int) -> "P":
+        self.y += k
+        return self
+
+    def __add__(self, other: "P") -> "P":
+        return P(self.x + other.x, self.y + other.y)
+
+
+@struct
+class Q:
+    a: P
+    b: P
+    n: Int
+
+    def first(self) -> P:
+        return self.a
+
+    def total(self) -> Int:
+        return self.a.x + self.b.y * 2 + self.n
+
+
+@func
+def read(p: P, q: Q) -> Int:
+    return p.x + q.total()
+
+
+@func
+def larger(p: P, q: P) -> P:
+    return p if p.x > q.x else q
+
+
+@func
+def change(p: P, k: Int):
+    p.x = p.x * 2 + k
+
+
+@func
+def change_both(p: P, q: P) -> Int:
+    p.x += 1
+    q.y += p.x
+    return q.y
+
+
+@func
+def change_within(q: Q, k: Int):
+    q.a.x += k
+    q.n -= 1
+
+
+@func
+def fresh(k: Int) -> P:
+    p = P(k, 1)
+    p.y += k
+    return p
+
+
+@func
+def pair_of(p: P, q: P) -> tuple[P, Int]:
+    if p.x > q.x:
+        p.y += 1
+        return p, q.x
+    p.x += 2
+    return p, p.y
+
+
+@func
+def until(p: P, n: Int) -> Int:
+    for i in range(n):
+        p.x += i
+        if p.x > 9:
+            return i
+    return p.x
+
+
+@func
+def wrapped(p: P, q: P) -> Q:
+    q.x -= 1
+    return Q(p, q, 3)
+
+
+@func
+def kept(q: Q, p: P) -> Int:
+    q.a = p
+    p.x += 1
+    return q.a.x
+
+
+def helper(p, k):
+    p.x += k
+
+
+def helper_of(p):
+    return p
+
+
+@func
+def run(n: Int) -> Int:
+    a, b, c = P(n, 2), P(3, n), P(5, 7)
+    q, r = Q(P(1, n), P(n, 4), 6), Q(P(8, 9), P(2, 2), n)
+    k = n + 1
+"""
+DIGEST = """    s = a.x + a.y * 3 + b.x * 7 + b.y * 11 + c.x * 13 + c.y * 17 + k * 19
+    s += q.a.x * 23 + q.a.y * 29 + q.b.x * 31 + q.b.y * 37 + q.n * 41
+    s += r.a.x * 43 + r.a.y * 47 + r.b.x * 53 + r.b.y * 59 + r.n * 61
+    return s
+"""
+
+
+class Maker:
+    """One random function."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def one(self, *options: str) -> str:
+        """One of several texts."""
+        return self.random.choice(options)
+
+    def place(self) -> str:
+        """Where a P is."""
+        return self.one(*["a", "b", "c"] * 3, "q.a", "q.b", "r.a", "r.b")
+
+    def number(self) -> str:
+        """A number of few operators."""
+        return self.one(
+            "k", "n", "2", f"{self.place()}.x", f"{self.place()}.y", "q.n", f"{self.place()}.norm()"
+        )
+
+    def p(self) -> str:
+        """A P: mostly one that there is."""
+        return self.one(
+            *[self.place()] * 6,
+            f"P({self.number()}, 3)",
+            f"copy.copy({self.place()})",
+            f"replace({self.place()}, y=4)",
+            f"{self.place()}.shifted(k)",
+            f"{self.place()}.same()",
+            f"larger({self.place()}, {self.place()})",
+            f"fresh({self.number()})",
+            f"{self.place()} + {self.place()}",
+            f"helper_of({self.place()})",
+            f"({self.place()} if n > 2 else {self.place()})",
+            "q.first()",
+            f"[{self.place()}, {self.place()}, P(1, 2)][{self.one('0', '1', '2')}]",
+            f"(lambda z: z)({self.place()})",
+            f"{{0: {self.place()}, 1: {self.place()}}}[1]",
+            f"wrapped({self.place()}, {self.place()}).{self.one('a', 'b')}",
+            f"pair_of({self.place()}, {self.place()})[0]",
+        )
+
+    def simple(self) -> str:
+        """One statement."""
+        place, name = self.place(), self.one("a", "b", "c")
+        return self.one(
+            *[f"{place}.{self.one('x', 'y')} = {self.number()} % 1000"] * 4,
+            *[f"{place}.{self.one('x', 'y')} += {self.number()} % 100"] * 4,
+            *[f"{name} = {self.p()}"] * 5,
+            f"a = b = {self.p()}",
+            "a, b = b, a",
+            f"q.{self.one('a', 'b')} = {self.p()}",
+            f"{self.one('q', 'r')} = Q({self.p()}, {self.p()}, {self.number()} % 50)",
+            "q = r",
+            "r = copy.copy(q)",
+            f"q.n = {self.number()} % 77",
+            f"{place}.bump(k % 10)",
+            f"{name} = {place}.bumped(3)",
+            f"change({place}, k % 10)",
+            f"k = change_both({place}, {self.place()}) % 100",
+            f"change_within({self.one('q', 'r')}, k % 7)",
+            f"helper({place}, k % 5)",
+            f"k = (k + read({place}, {self.one('q', 'r')})) % 97",
+            f"k = (k + {place}.norm()) % 91",
+            f"k += [{place}, {self.place()}][1].x % 13",
+            f"{name}, k = pair_of({place}, {self.place()})",
+            f"k = until({place}, n % 4) % 50",
+            f"k = kept({self.one('q', 'r')}, {place}) % 50",
+            f"{self.one('q', 'r')} = wrapped({place}, {self.place()})",
+            f"k += sum([z.x for z in ({place}, {self.place()})]) % 9",
+            f"k += sum(until({place}, 2) for _ in range(n % 3)) % 9",
+            f"k = k if k > {self.random.randint(0, 9)} or until({place}, 2) > 3 else 4",
+            f"f = lambda w: w + {place}.x; {place}.x += 1; k = f(2) % 60",
+            f"f = lambda w: helper({place}, w); f(3)",
+            f"u = InlineArray[P, 2]({place}, {self.place()}); u[0].x += 1; k += u[n % 2].x % 7",
+            f"u = InlineArray[P, 2]({place}, {self.place()}); {self.place()}.y += 1; k += u[1].y % 7",
+            f"m = [P(1, 2), {place}]; m[0].x += 1; {name} = m[0]",
+            f"{self.place()}.x, {self.place()}.y = {self.number()} % 40, {self.number()} % 40",
+            f"t = ({place}, k); t[0].x += 2",
+            f"l = [{place}, {self.place()}]; l[0].y += 3; {name} = l[1]",
+        )
+
+    def block(self, deep: int, count: int) -> list[str]:
+        """Statements, each of one or more lines."""
+        out: list[str] = []
+        for _ in range(count):
+            kind = self.random.random()
+            if deep >= 2 or kind < 0.68:
+                out += self.simple().split("; ")
+                continue
+            inner = [f"    {line}" for line in self.block(deep + 1, self.random.randint(1, 3))]
+            if kind < 0.82:
+                out += [f"if {self.number()} > {self.random.randint(0, 9)}:", *inner]
+                if self.random.random() < 0.4:
+                    out += ["else:", *[f"    {x}" for x in self.block(deep + 1, 1)]]
+            elif kind < 0.85:
+                out += [f"w{deep} = 0", f"while w{deep} < n % 3:", f"    w{deep} += 1", *inner]
+            elif kind < 0.88:
+                out += [f"for i{deep} in unroll(range(2)):", *inner]
+            elif kind < 0.92:
+                out += [f"for z{deep} in ({self.place()}, {self.place()}):", f"    z{deep}.x += 1", *inner]
+            else:
+                leave = [f"    if k % 5 == {deep}:", f"        {self.one('break', 'continue')}"]
+                after = [f"    {line}" for line in self.block(deep + 1, 1)]
+                leave = [*leave, *after] * self.random.randint(0, 1)
+                out += [f"for j{deep} in range(n % 4):", *inner, *leave]
+        return out
+
+
+def program(seed: int) -> str:
+    """The text of a random program."""
+    maker = Maker(seed)
+    body = maker.block(0, maker.random.randint(2, 6))
+    return GIVEN + "".join(f"    {line}\n" for line in body) + DIGEST
+
+
+def judged(seed: int, load: Callable[[str], Any]) -> tuple[str, str]:
+    """``same``, ``wrong``, or which refusal; and the text."""
+    from weft import WeftError
+
+    text = program(seed)
+    try:
+        wanted = [load(PLAIN + text).run(n) for n in (1, 4, 7)]
+    except UnboundLocalError:
+        return "no program", text
+    try:
+        module = load(WEFT + text)
+        found = [int(module.run(n)) for n in (1, 4, 7)]
+    except WeftError as error:
+        code = re.search(r"\[([a-z-]+)\]", str(error))
+        return code[1] if code else "refused", text
+    return "same" if found == wanted else "wrong", text
+
+
+def main(first: int, count: int) -> None:
+    """Print how many of each there are, and the wrong ones."""
+    import importlib.util
+
+    found: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+
+        def load(text: str) -> Any:
+            path = Path(folder) / f"m{abs(hash(text))}.py"
+            path.write_text(text)
+            spec = importlib.util.spec_from_file_location(path.stem, path)
+            assert spec is not None
+            assert spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[path.stem] = module
+            spec.loader.exec_module(module)
+            return module
+
+        for seed in range(first, first + count):
+            try:
+                how, _ = judged(seed, load)
+            except Exception as error:
+                how = f"{type(error).__name__}: {error}"
+            found[how] += 1
+            if how == "wrong" or ":" in how:
+                print(seed, how)
+    print(found)
+
+
+if __name__ == "__main__":
+    main(*[int(n) for n in [*sys.argv[1:], "0", "300"][:2]])
