@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.measure import in_turns
 from weft import CompileError, LaunchError, Tensor, kernels
-from weft.gpu.host import DeviceContext
 from weft.calls.planned import plans_by_key
+from weft.gpu.host import DeviceContext
 from weft.kernels.products import choice
 
 Call = Callable[[], Any]

@@ -127,7 +127,9 @@ def loops(x: Pointer[Int32], n: Int):
 )
 @pytest.mark.parametrize("target", ["sm_90", "native"])
 @pytest.mark.parametrize(
-    "program", [floats, integers, conditions, choices, extents, quotients, blocks, loops], ids=lambda k: k.__name__
+    "program",
+    [floats, integers, conditions, choices, extents, quotients, blocks, loops],
+    ids=lambda k: k.__name__,
 )
 def test_each_is_looked_at_once(program: Any, target: str, checked: frozenset[str]) -> None:
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(program.definition)}
