@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from objects_at_random import judged
+import numpy as np
+
+from objects_at_random import GIVEN, PLAIN, WEFT, judged
+from weft import Int, Pointer, kernel
+from weft.gpu import global_idx
 
 SEEDS = range(80)
 
@@ -46,9 +50,16 @@ def run(n: Int) -> Int:
 """
 
 
-def test_one_program_of_all_kinds(load: Any) -> None:
-    from objects_at_random import GIVEN, PLAIN, WEFT
-
+def test_one_program_of_all_kinds(load: Any, launch: Any) -> None:
     text = GIVEN[: GIVEN.index("@func\ndef run(")] + BY_HAND
     plain, compiled = load(PLAIN + text).run, load(WEFT + text).run
-    assert [int(compiled(n)) for n in range(9)] == [plain(n) for n in range(9)]
+
+    @kernel
+    def rows(n: Int, given: Pointer[Int], out: Pointer[Int]):
+        i = global_idx.x
+        if i < n:
+            out[i] = compiled(given[i])
+
+    wanted = [plain(n) for n in range(9)]
+    assert [int(compiled(n)) for n in range(9)] == wanted
+    assert launch(rows, [np.arange(9)], np.empty(9, np.int64)).tolist() == wanted

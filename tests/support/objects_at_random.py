@@ -16,6 +16,8 @@ from typing import Any
 
 PLAIN = """
 import copy
+import dataclasses
+import functools
 from dataclasses import dataclass as struct, replace
 
 Int = int
@@ -35,6 +37,8 @@ class InlineArray:
 """
 WEFT = """
 import copy
+import dataclasses
+import functools
 from dataclasses import replace
 
 from weft import InlineArray, Int, func, struct, unroll
@@ -144,6 +148,45 @@ def kept(q: Q, p: P) -> Int:
     return q.a.x
 
 
+@func
+def read_by(p: P, f) -> Int:
+    p.y += 1
+    return f(p) + p.x
+
+
+def apply(f, p):
+    return f(p)
+
+
+@func
+def changed_by(p: P, q: P) -> Int:
+    r = p
+    r.x += 1
+
+    def inner(z: P) -> Int:
+        z.y += 2
+        return p.x
+
+    k = inner(q)
+    q.x -= 1
+    return k + inner(r) + p.y
+
+
+@func
+def twice(p: P, q: P) -> P:
+    r = p if p.x > q.x else q
+    if q.y > 3:
+        return r
+    q.y += 1
+    return p.bumped(2)
+
+
+@dataclasses.dataclass(frozen=True)
+class D:
+    p: P
+    k: Int
+
+
 def helper(p, k):
     p.x += k
 
@@ -243,6 +286,20 @@ class Maker:
             f"u = InlineArray[P, 2]({place}, {self.place()}); {self.place()}.y += 1; k += u[1].y % 7",
             f"m = [P(1, 2), {place}]; m[0].x += 1; {name} = m[0]",
             f"{self.place()}.x, {self.place()}.y = {self.number()} % 40, {self.number()} % 40",
+            f"g = {place}.bump; {place}.x += 1; g(k % 4)",
+            f"g = functools.partial(change, {place}); g(k % 4); {self.place()}.y += 1; g(2)",
+            f"d = D({place}, k); d.p.x += 2; {name} = d.p",
+            f"d = D({place}, k); {place}.y += 2; k = (k + d.p.y) % 50; {name} = d.p",
+            f"d = D({place}, 3); e = dataclasses.replace(d, k=4); e.p.x += 2; k += d.p.x % 3",
+            f"{name} = min({place}, {self.place()}, key=lambda z: z.x)",
+            f"{name} = (w := {place}); w.x += 1; {place}.y += w.x % 5",
+            f"o = copy.copy({self.one('q', 'r')}); o.a.x += 1; o.n = 3; {name} = o.b",
+            f"o = copy.deepcopy({self.one('q', 'r')}); o.a.x += 1; o.n = 3; {name} = o.b",
+            f"k = read_by({place}, lambda z: z.x + {self.place()}.y) % 90",
+            f"k = changed_by({place}, {self.place()}) % 90",
+            f"t = [{place}, {self.place()}]; t[0].x += 1; t.append({place}); t[2].y += 1; {name} = t.pop()",
+            f"k = sum([zz.bumped(1).y for zz in ({place}, {self.place()})]) % 70",
+            f"{name} = twice({place}, {self.place()})",
             f"t = ({place}, k); t[0].x += 2",
             f"l = [{place}, {self.place()}]; l[0].y += 3; {name} = l[1]",
         )
@@ -252,6 +309,43 @@ class Maker:
         out: list[str] = []
         for _ in range(count):
             kind = self.random.random()
+            if deep == 0 and kind < 0.06:
+                place, how = (
+                    self.place(),
+                    self.one("nonlocal k", f"{self.place()}.x += 0", f"z = {self.place()}"),
+                )
+                out += [
+                    "def inner(m: Int) -> Int:",
+                    f"    {how}",
+                    f"    k = ({place}.x + m) % 40" if how[:8] == "nonlocal" else f"    helper({place}, 0)",
+                    f"    return {place}.y + m",
+                ]
+                out += [
+                    self.simple().split("; ")[0],
+                    "k = (k + inner(2)) % 60",
+                    f"{self.place()}.x += 1",
+                    "k = (k + inner(k)) % 60",
+                ]
+                continue
+            if kind < 0.1:
+                place, name = self.place(), self.one("a", "b", "c")
+                out += [
+                    f"match {place}:",
+                    "    case P(x=xx, y=2):",
+                    f"        {self.place()}.x += xx % 5",
+                    "    case P() as pp:",
+                    "        pp.y += 1",
+                    f"        {name} = pp",
+                ]
+                continue
+            if kind < 0.13:
+                inner = [f"    {line}" for line in self.block(deep + 1, self.random.randint(1, 2))]
+                out += [
+                    f"for e{deep}, z{deep} in enumerate([{self.place()}, {self.place()}]):",
+                    f"    z{deep}.y += e{deep}",
+                    *inner,
+                ]
+                continue
             if deep >= 2 or kind < 0.68:
                 out += self.simple().split("; ")
                 continue
@@ -277,7 +371,7 @@ class Maker:
 def program(seed: int) -> str:
     """The text of a random program."""
     maker = Maker(seed)
-    body = maker.block(0, maker.random.randint(2, 6))
+    body = maker.block(0, maker.random.randint(1, 4))
     return GIVEN + "".join(f"    {line}\n" for line in body) + DIGEST
 
 

@@ -101,16 +101,18 @@ class _Later(Liveness):
         elif isinstance(node, ast.Return):
             after = frozenset[str]()
         else:
-            stored = stored_names([node]) if not _sets_parts(node) else set[str]()
+            stored = stored_names([node]) - _with_parts_set(node)
             after = live - stored
             self.kept[node] = self.kept.get(node, frozenset()) | (live & stored)
         self.later[node] = self.later.get(node, frozenset[str]()) | after
         return before
 
 
-def _sets_parts(node: ast.stmt) -> bool:
+def _with_parts_set(node: ast.stmt) -> set[str]:
+    """The variables of which a statement assigns parts."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return any(isinstance(t, (ast.Attribute, ast.Subscript)) for t in targets)
+    inner = [n for t in targets if t is not None for n in (walk(t) if isinstance(t, DISPLAYS) else (t,))]
+    return {root_of(n) for n in inner if isinstance(n, (ast.Attribute, ast.Subscript))}
 
 
 Settling = Callable[[Source], Source | None]

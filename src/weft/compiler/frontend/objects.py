@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn, cast
 
+from weft.compiler.frontend.stage_places import ITEM
 from weft.compiler.frontend.state import FunctionState
 from weft.compiler.frontend.variables import Var, as_runtime, carried
 from weft.diagnostics import refuse
@@ -122,7 +123,7 @@ class Objects(FunctionState):
         for way in ways:
             held = value
             for name in way:
-                if _own_state(held) is None:
+                if name == ITEM or _own_state(held) is None:
                     break
                 found.append((held, name))
                 held = getattr(held, name, None)

@@ -8,6 +8,9 @@ from typing import Any
 from weft.compiler.frontend.stage_expressions import Expressions
 from weft.compiler.frontend.tree import b_call, bound_names, place, root_of, tuple_of, walk
 
+ITEM = "[]"
+"""Behind fields, an item of what they lead to."""
+
 
 class Places(Expressions):
     """Stages expressions, of which some name places."""
@@ -73,7 +76,8 @@ class Places(Expressions):
         found: dict[str, set[tuple[str, ...]]] = {}
         for target in self.part_targets:
             if target in inside and (name := root_of(target)) in self.own and name not in whole:
-                found.setdefault(name, set()).add(_fields(target))
+                item = any(isinstance(n, ast.Subscript) for n in walk(target))
+                found.setdefault(name, set()).add((*_fields(target), *[ITEM] * item))
         return {name: tuple(sorted(ways)) for name, ways in found.items()}
 
 
