@@ -22,7 +22,7 @@ from weft.compiler.frontend.desugar import desugar
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import assigned_whole, lost_writes, unread_writes
 from weft.compiler.frontend.named import note_named
-from weft.compiler.frontend.nonlocals import declared
+from weft.compiler.frontend.nonlocals import declare_parts, declared
 from weft.compiler.frontend.sources import (
     CHAINED,
     FRESH,
@@ -450,7 +450,7 @@ class Aliases:
         settle: Settling | None = None,
     ) -> None:
         nodes = [node for statement in tree.body for node in walk(statement)]
-        if desugar(tree.body, nodes):
+        if declare_parts(tree, nodes) | desugar(tree.body, nodes):
             nodes = walk(tree)
         note_named(nodes)
         given = arguments_of(tree)

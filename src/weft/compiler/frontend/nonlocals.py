@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.compiler.frontend.tree import bound_names
+from weft.compiler.frontend.tree import bound_names, place
 from weft.compiler.frontend.variables import UNDEFINED, Var
 from weft.compiler.ir.core import Region, Value
 from weft.lang.elaboration import current
@@ -60,6 +60,34 @@ def held(function: ast.FunctionDef) -> set[str]:
     """The variables of a function that those in it assign."""
     own, inner = _parts(function)
     return own & inner
+
+
+def declare_parts(function: ast.FunctionDef, nodes: Iterable[ast.AST]) -> bool:
+    """Write ``nonlocal p`` where a function in a function sets ``p.x`` of a variable around it, if any does.
+
+    Python needs none, as ``p`` is one object; here the variable holds another value then.
+    """
+    return any(node.__class__ is ast.FunctionDef for node in nodes) and _declared_parts(function, frozenset())
+
+
+def _declared_parts(function: ast.FunctionDef, around: frozenset[str]) -> bool:
+    around, found = around | variables(function), False
+    for inner in [node for node in _own(function) if isinstance(node, ast.FunctionDef)]:
+        nodes = _own(inner)
+        names = {name for node in nodes if isinstance(node, ast.Attribute) and (name := _changed(node))}
+        names = (names & around) - bound_names([*nodes, *ast.walk(inner.args)]) - declared(inner)
+        if names:
+            inner.body.insert(0, place(ast.Nonlocal(sorted(names)), inner.body[0]))
+        found |= bool(_declared_parts(inner, around) or names)
+    return found
+
+
+def _changed(target: ast.Attribute) -> str | None:
+    """The variable of which a part is set: a field, or one of a field."""
+    at: ast.expr = target
+    while isinstance(at, ast.Attribute):
+        at = at.value
+    return at.id if isinstance(target.ctx, ast.Store) and isinstance(at, ast.Name) else None
 
 
 # -- what a call is given and gives back -----------------------------------------------------------

@@ -26,6 +26,7 @@ from weft.compiler.frontend.desugar import desugar
 from weft.compiler.frontend.hostcalls import names_of
 from weft.compiler.frontend.liveness import has_break, stored_names
 from weft.compiler.frontend.named import note_named
+from weft.compiler.frontend.nonlocals import declare_parts
 from weft.compiler.frontend.stage_expressions import BUILTINS
 from weft.compiler.frontend.stage_places import Places, is_deep, is_item
 from weft.compiler.frontend.syntax import check_syntax
@@ -445,7 +446,7 @@ def _staged(
     if problems:
         raise CompileError(problems)
     note_unread(fn, tree, nodes)
-    if desugar(tree.body, nodes):
+    if declare_parts(tree, nodes) | desugar(tree.body, nodes):
         nodes = walk(tree)
     note_named(nodes)
     asks = ByValue(names_of(scope, bound_names(nodes).union(fn.names())))
