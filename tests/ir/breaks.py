@@ -61,7 +61,19 @@ COUNTED = frozenset({"llvm.alloca", "weft.take_memory"})
 """They take one count or none."""
 ANY_VALUE = {("llvm.store", 1), ("arith.select", 1), ("arith.select", 2)}
 """Operands of any type: another one is wrong only beside the others, and a store has no others."""
-_OPTIONAL = {"fastmath", "every", "span", "blocks", "alike", "versions", "turns", "waits"}
+_OPTIONAL = {
+    "fastmath",
+    "every",
+    "span",
+    "blocks",
+    "alike",
+    "versions",
+    "turns",
+    "waits",
+    "few",
+    "pairs",
+    "strip",
+}
 OPTIONAL = {*_OPTIONAL, ("llvm.call", "callee"), ("gpu.shuffle", "mask"), ("weft.host_stuck", "place")}
 WORDS = {"predicate", "dimension", "bin_op", "ordering", "effects", "fastmath"}
 GIVES_ANY = frozenset({"llvm.load", "llvm.call", "llvm.call_intrinsic", "llvm.inline_asm", "gpu.warp_call"})
