@@ -219,6 +219,8 @@ class Module:
 
     def reaching(self, names: set[str]) -> set[str]:
         """Those functions, and all that call them or what calls them."""
+        if not names:
+            return set()
         calls = {
             f.name: {op.attrs["callee"] for op in f.body.walk() if op.name == "func.call"}
             for f in self.functions

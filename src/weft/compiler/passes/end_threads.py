@@ -37,7 +37,7 @@ def return_ends(module: Module) -> None:
     """Hand the end of a thread on to the kernel, which it returns from."""
     ending = _ending(module)
     for f in module.functions:
-        if f.kernel or f.name in ending:
+        if f.name in ending:
             _Returning(f, ending).run()
 
 

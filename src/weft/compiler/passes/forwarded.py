@@ -47,7 +47,7 @@ class _Forwarded:
             if op.name == "weft.set" and op.operands[0] in self.slots:
                 known[op.operands[0]] = op.operands[1]
             elif op.regions:
-                given = set(_given(op))
+                given = set(_given(op)) if known else ()
                 before = {v: known[v] for v in known if v not in given}
                 for inner in op.regions:
                     self.region(inner, dict(before if op.name in LOOPS else known))
