@@ -105,10 +105,14 @@ class Objects(FunctionState):
         self._learn(self.by_value, state.key)
 
     def _learn(self, known: set[Any], fact: object) -> NoReturn:
-        """Give up this pass: the next one knows."""
+        """Give up this pass: the next one knows. If it was known, there is no use in another."""
+        self.learnt |= fact not in known
         known.add(fact)
-        self.learnt = True
-        refuse("lost-field", "this changes in a branch or loop")
+        refuse(
+            "shared-value",
+            "a part of a struct is set in a run-time branch or loop in which it cannot be followed",
+            hint="set it outside of that, or change a copy of its own: mine = copy.copy(...)",
+        )
 
     # -- regions --------------------------------------------------------------------------------
     def leave_as_object(self, value: Any, ways: Iterable[Sequence[str]], rounds: bool) -> bool:
