@@ -397,3 +397,57 @@ def held_twice(rows: Int, n: Pointer[Int], out: Pointer[Int]):
 
 def test_an_object_is_held_twice_beside_memory_that_has_no_name(launch: Any) -> None:
     assert launch(held_twice, [np.array([7])], np.zeros(2, np.int64)).tolist() == [5, 3]
+
+
+NAMES = 60
+"""So many names of one object are in more pairs than are followed before it is asked what calls do."""
+MANY = f"""
+from weft import Int, Pointer, func, kernel, struct
+
+
+@struct
+class Kept:
+    x: Int
+
+    def twin(self) -> "Kept":
+        return self
+
+
+@struct
+class Made:
+    x: Int
+
+    def twin(self) -> "Made":
+        return Made(self.x)
+
+
+@func
+def work(q) -> Int:
+    {"; ".join(f"n{i} = q.twin()" for i in range(NAMES))}
+    n0.x = q.x + 4
+    return n0.x * 10 + q.x + {" + ".join(f"n{i}.x" for i in range(1, NAMES))}
+
+
+@kernel
+def of_kept(o: Pointer[Int]):
+    o[0] = work(Kept(o[0]))
+
+
+@kernel
+def of_made(o: Pointer[Int]):
+    o[0] = work(Made(o[0]))
+"""
+
+
+@pytest.mark.parametrize("order", ["kept, made", "made, kept, made"])
+def test_what_many_names_share_is_found_for_each_class(device: Any, load: Any, order: str) -> None:
+    """One function for an object that a call gives back, and for one that it makes anew."""
+    module = load(MANY)
+    for name in order.split(", "):
+        numbers = device.enqueue_create_buffer(Int, 1)
+        numbers.enqueue_copy_from(np.array([3]))
+        device.enqueue_function(getattr(module, f"of_{name}"), numbers, grid_dim=1, block_dim=1)
+        device.enqueue_copy(dst=(found := np.zeros(1, np.int64)), src=numbers)
+        device.synchronize()
+        others = 7 if name == "kept" else 3
+        assert found.tolist() == [7 * 10 + others + (NAMES - 1) * others]
