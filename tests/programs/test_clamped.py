@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from weft import Float32, Int, Int32, Pointer, kernel
@@ -67,12 +68,16 @@ def taps(a: Pointer[Float32], out: Pointer[Float32], height: Int, width: Int, fa
         out[y * width + x] = total
 
 
-def of_taps(a: Any, far: int) -> Any:
+def places(n: int) -> npt.NDArray[np.int64]:
+    return np.arange(n)
+
+
+def of_taps(a: npt.NDArray[np.float32], far: int) -> npt.NDArray[np.float32]:
     height, width = a.shape
     wide = np.zeros((height + 2, width + 4), np.float32)
     wide[1:-1, 2:-2] = a
     total = np.zeros_like(a)
-    x, y = np.arange(width)[None, :], np.arange(height)[:, None]
+    x, y = places(width)[None, :], places(height)[:, None]
     for dy in range(-1, 2):
         for dx in range(2, -3, -1):
             total += np.float32(dx * 3 + dy) * wide[1 + dy : 1 + dy + height, 2 + dx : 2 + dx + width]
@@ -83,17 +88,17 @@ def of_taps(a: Any, far: int) -> Any:
     return total
 
 
-def of_neighbours(a: Any, far: int) -> Any:
+def of_neighbours(a: npt.NDArray[np.float32], far: int) -> npt.NDArray[np.float32]:
     height, width = a.shape
-    x, y = np.arange(width), np.arange(height)
+    x, y = places(width), places(height)
     left, right = np.clip(x - far, 0, None), np.clip(x + far, None, width - 1)
     up, down = np.clip(y - 1, 0, None), np.clip(y + 1, None, height - 1)
-    return np.float32(2) * a[:, left] - a[:, right] + a[up] * a[down]
+    return (np.float32(2) * a[:, left] - a[:, right] + a[up] * a[down]).astype(np.float32)
 
 
-def of_windows(a: Any, far: int) -> Any:
+def of_windows(a: npt.NDArray[np.float32], far: int) -> npt.NDArray[np.float32]:
     width = a.shape[1]
-    x = np.arange(width)
+    x = places(width)
     total = np.zeros_like(a)
     for k in range(-3, 4):
         total += np.float32(k + 5) * a[:, np.clip(x + k, 0, width - 1)]
@@ -102,8 +107,8 @@ def of_windows(a: Any, far: int) -> Any:
     return total
 
 
-def of_held(a: Any, far: int) -> Any:
-    x = np.arange(a.shape[1])
+def of_held(a: npt.NDArray[np.float32], far: int) -> npt.NDArray[np.float32]:
+    x = places(a.shape[1])
     t = x % 32
     row = np.minimum(x, far) * 3 + np.maximum(x, far) % 1000 - np.where(t < far, t, far - 1)
     return np.broadcast_to(row.astype(np.float32), a.shape)

@@ -239,7 +239,7 @@ def by_powers(out: Pointer[Int], first: Int32):
 
 
 @pytest.mark.parametrize("launch", [{"grid_dim": 4, "block_dim": 50}, {"over": 200}])
-def test_rows_of_a_power(any_context: DeviceContext, launch: dict[str, int]) -> None:
+def test_rows_of_a_power(any_context: DeviceContext, launch: dict[str, Any]) -> None:
     out = np.zeros((200, 3), np.int64)
     any_context.enqueue_function(by_powers, out, 0, **launch)
     any_context.synchronize()
@@ -250,7 +250,7 @@ def test_rows_of_a_power(any_context: DeviceContext, launch: dict[str, int]) -> 
 
 @pytest.mark.parametrize("first", [0, 9, -30])
 @pytest.mark.parametrize("launch", [{"grid_dim": 4, "block_dim": 50}, {"over": 200}])
-def test_rows_of_constant_length(any_context: DeviceContext, first: int, launch: dict[str, int]) -> None:
+def test_rows_of_constant_length(any_context: DeviceContext, first: int, launch: dict[str, Any]) -> None:
     out = np.zeros((200, 3), np.int64)
     any_context.enqueue_function(in_rows, out, first, **launch)
     any_context.synchronize()
