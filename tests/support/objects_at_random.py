@@ -52,6 +52,9 @@ class P:
     def norm(self) -> Int:
         return self.x * 3 + self.y
 
+    def dot(self, other: "P") -> Int:
+        return self.x * other.x + self.y * 2 - other.y
+
     def shifted(self, k: Int) -> "P":
         return P(self.x + k, self.y)
 
@@ -271,6 +274,8 @@ class Maker:
             f"change_within({self.one('q', 'r')}, k % 7)",
             f"helper({place}, k % 5)",
             f"k = (k + read({place}, {self.one('q', 'r')})) % 97",
+            f"k = ({place}.dot({place}) + {place}.dot({self.place()})) % 97",
+            f"{name} = {place} + {place} + {self.place()}",
             f"k = (k + {place}.norm()) % 91",
             f"k += [{place}, {self.place()}][1].x % 13",
             f"{name}, k = pair_of({place}, {self.place()})",

@@ -239,7 +239,7 @@ def lost_field(parameter: str, function: str) -> NoReturn:
     refuse(
         "lost-field",
         f"`{parameter}` is a copy here: what is assigned to its fields is lost when {function} returns",
-        notes=("a struct is passed by value, and this one is neither returned nor passed on after this",),
+        notes=("what memory, a branch or a loop gives is a copy, which is neither returned nor passed on",),
         hint=f"return `{parameter}` too and write `{call}` at the call, "
         f"or change a copy of its own: `mine = copy.copy({parameter})`",
     )

@@ -1,11 +1,11 @@
 """Which names of a function may be of one object, as far as its text says.
 
-In compiled code structs, vectors, matrices and arrays are values, as numbers are: an assignment to a part,
-``p.x = 1``, gives one variable a new value. Python would change the object, for all names of it. Both come to
-the same if no other name of the object is read afterwards; else weft refuses the assignment. So this analysis
-goes forward over the statements for names that may be of one object, and backward for names that are read
-later, in functions in which such an assignment was elaborated. It looks at the text alone; ``sharing`` says
-what calls do.
+In compiled code SIMD vectors, arrays and structs of which there are copies (``objects``) are values, as
+numbers are: an assignment to a part, ``p.x = 1``, gives one variable a new value. Python would change the
+object, for all names of it. Both come to the same if no other name of the object is read afterwards; else
+weft refuses the assignment. So this analysis goes forward over the statements for names that may be of
+one object, and backward for names that are read later, in functions in which such an assignment was
+elaborated. It looks at the text alone; ``sharing`` says what calls do.
 """
 
 from __future__ import annotations

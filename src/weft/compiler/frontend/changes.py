@@ -1,7 +1,8 @@
 """Assignments to parts of values, here and in calls: refused where another name would have to see them.
 
-A ``@func`` that sets a part of a parameter changes a copy, which it returns; in Python it would change the
-caller's object as well. So what was given to it must not be used after the call.
+A struct that is one object for all its names changes where it is (``objects``), and is not looked at here. Of
+all else a ``@func`` that sets a part of a parameter changes a copy, which it returns; Python would change
+the caller's object as well. So what was given to it must not be used after the call.
 """
 
 from __future__ import annotations
@@ -341,7 +342,7 @@ def _refuse_call(callee: Definition, parameter: str, name: str, part: ast.expr |
     refuse(
         "lost-field",
         f"{callee.name} changes `{parameter}`, {copied}, and {used}",
-        notes=("what holds parts is passed by value: in Python the caller's object would change too",),
+        notes=("what memory, a branch or a loop gives is a copy: Python would change the caller's object",),
         hint=hint,
     )
 

@@ -443,7 +443,7 @@ class Elaborator:
             check(held, "call")
         finally:
             del self.done[key]
-        self.done[(*key, *objects.key) if made.is_apart() else key] = made
+        self.done[(*key, *objects.key) if made.is_apart() or objects.has_one_twice else key] = made
         return made
 
     def _recursive(self, fn: Definition) -> NoReturn:

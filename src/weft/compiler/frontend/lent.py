@@ -49,6 +49,11 @@ class Lent(NamedTuple):
     objects: list[Any]
 
     @property
+    def has_one_twice(self) -> bool:
+        """Whether an object is given several times: then parameters are one, and read as one."""
+        return len(set(self.same)) < len(self.same)
+
+    @property
     def key(self) -> tuple[object, ...]:
         """What makes a function for other arguments another one."""
         return self.names, self.same

@@ -1,4 +1,4 @@
-"""Refuses assignments to fields of a parameter that the caller would not see: structs are passed by value.
+"""Refuses assignments to fields of a parameter that is a copy, where the caller would not see them.
 
 Python changes the caller's object, compiled code a copy of it. So a ``@func`` or a method that assigns
 a field, or an item of an array, must hand the whole on: return it, or pass it to something. A kernel's copy
