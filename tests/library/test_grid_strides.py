@@ -86,7 +86,7 @@ def test_rounds_that_know_their_block(launch: Launch) -> None:
 @pytest.mark.parametrize(("fn", "side_by_side"), [(parts, True), (doubled, True), (by_block, False)])
 def test_neighbouring_blocks_go_side_by_side(fn: Any, side_by_side: bool) -> None:
     text = str(compile_info(fn, target="x86-64", emission_kind="llvm"))
-    assert ("udiv i64 4096" in text) is side_by_side
+    assert ("udiv i64 16384" in text) is side_by_side
 
 
 @kernel
