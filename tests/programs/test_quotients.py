@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Float32, Float64, Int, Int32, Pointer, UInt16, kernel
+from weft import Float32, Float64, Int, Int32, Pointer, UInt8, UInt16, kernel
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
@@ -279,3 +279,25 @@ def test_indices_as_floats(any_context: DeviceContext, first: int, far: int) -> 
     np.testing.assert_array_equal(x, np.stack([i, i * 300 - first, i % 100 - 7], 1).astype(np.float32))
     np.testing.assert_array_equal(y, np.stack([i * 500 + first, i + far], 1).astype(np.float64))
     assert not np.signbit(x[0, 0])
+
+
+@kernel
+def by_a_loop(out: Pointer[Int], n: Int):
+    row = global_idx.x
+    power = 11 ** UInt8(row)
+    for i in range(row):
+        if row // i > n:
+            power = power + 1
+    out[row] = power.cast(Int)
+
+
+@pytest.mark.filterwarnings("ignore::weft.CompileWarning")
+@pytest.mark.parametrize("checked", [False, True])
+def test_what_a_loop_of_each_thread_divides_by_is_not_shared(checked: bool) -> None:
+    with DeviceContext(api="cpu", checked=checked) as ctx:
+        out = ctx.enqueue_create_buffer(Int, 100)
+        ctx.enqueue_function(by_a_loop, out, 7, grid_dim=1, block_dim=100)
+        with out.map_to_host() as host:
+            found = [int(x) for x in host]
+    above = [sum(row // i > 7 for i in range(1, row)) for row in range(100)]  # of 0 it is 0
+    assert found == [(11**row + more) % 256 for row, more in enumerate(above)]

@@ -25,12 +25,21 @@ if TYPE_CHECKING:
 
 def in_quotients(body: BarrierBody, node: Piece) -> bool:
     """Do a piece for all threads in parts, if they divide their index and nothing is in the way."""
-    divisions = [found for op in Region([], node.ops).walk() if (found := divided(op))]
+    ops = list(Region([], node.ops).walk())
+    divisions = [found for op in ops if (found := divided(op))]
     plain = body.warp is None and body.only is None and body.apart is None and body.alive is None
     if not divisions or not plain or body.context.rank != 1 or body.rows:
         return False
     behind = {index: first for index, (first, own) in body.behind.items() if _is_thread(own)}
     starts = {loop.regions[0].args[0]: loop.operands[0] for loop in body.together.strided}
+    inner = {v for op in ops for region in op.regions for v in region.args}
+    top = {*map(id, node.ops)}
+    inner |= {v for op in ops if id(op) not in top for v in op.results}
+
+    def given(v: Value) -> bool:
+        """Whether a value is known before the piece, and so to all of its parts."""
+        return v not in inner and is_known(body, v)
+
     known = Decided({})
     for index in behind:
         ends = Ranges().range(starts[index])
@@ -40,9 +49,9 @@ def in_quotients(body: BarrierBody, node: Piece) -> bool:
     def place(v: Value) -> IndexPlus | None:
         if v in behind:
             return IndexPlus("x", (v,))
-        return thread_plus(v, lambda v, _: is_known(body, v))
+        return thread_plus(v, lambda v, _: given(v))
 
-    found = quotient_of(divisions, place, lambda v: is_known(body, v), known)
+    found = quotient_of(divisions, place, given, known)
     if found is None:
         return False
 
