@@ -2,8 +2,8 @@
 
 Added to the bits of 1.5 * 2**52, a float of 64 bits, an integer is the end of its mantissa; less that number
 the float is the integer, exactly, and a narrower one is rounded once. ``Float32(global_idx.x)`` would else be
-converted lane by lane: before AVX-512 there is no such instruction for vectors, and with it LLVM may not use
-it (``without_wrong`` in ``llvm/worker/backend.py``).
+converted lane by lane: many machines have no such instruction for vectors, and of others LLVM may not use it
+(``without_wrong`` in ``llvm/worker/backend.py``).
 """
 
 from __future__ import annotations
