@@ -123,11 +123,12 @@ def ctx(device: DeviceContext) -> Iterator[DeviceContext]:
 def test_the_ends_of_memory(ctx: DeviceContext, program: Any) -> None:
     x, out = ctx.enqueue_create_buffer(Float32, 10), ctx.enqueue_create_buffer(Float32, 10)
     x.enqueue_fill(2.0)
+    out.enqueue_fill(0.0)
     for i in (1, 5, 9):
         ctx.enqueue_function(program, x, out, i, grid_dim=1, block_dim=1)
         ctx.synchronize()
-    with out.map_to_host() as host:
-        assert host[0] == (2.0 if program is not updated else host[0])
+    with x.map_to_host() as given, out.map_to_host() as host:
+        assert (given[5], host[0]) == ((3.0, 0.0) if program is updated else (2.0, 2.0))
     for i in (10, 12, 1 << 20):
         ctx.enqueue_function(program, x, out, i, grid_dim=1, block_dim=1)
         said = rf"out-of-bounds\]: kernel '{program.__name__}' (reads|writes|updates) element {i} of"

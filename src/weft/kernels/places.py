@@ -21,20 +21,18 @@ def row_major(shape: Sequence[int]) -> Shape:
 def merged(shape: Shape, *strides: Shape) -> tuple[Shape, list[Shape]]:
     """The same places by the fewest axes: what several arrays of a shape have in common is one axis.
 
-    Axes of one element are left out; one axis at least remains.
+    Axes of one element are left out, however far they say that the next would be; one axis at least remains.
 
     >>> merged((2, 3, 4), (12, 4, 1), (24, 8, 2))
     ((24,), [(1,), (2,)])
+    >>> merged((1,), (1,))
+    ((1,), [(0,)])
     """
     extents: list[int] = []
     steps: list[list[int]] = [[] for _ in strides]
     for n, extent in enumerate(shape):
-        if extent == 1 and (extents or n + 1 < len(shape)):
+        if extent == 1:
             continue
-        if extents and extents[-1] == 1:
-            extents.pop()
-            for own in steps:
-                own.pop()
         if extents and all(own[-1] == extent * of[n] for own, of in zip(steps, strides, strict=True)):
             extents[-1] *= extent
             for own, of in zip(steps, strides, strict=True):

@@ -35,6 +35,8 @@ SUMMING, EACH, BESIDE = 512, 4, 8
 LANES, COLUMNS, CHUNK, TASKS = 16, 32, 1 << 15, 64
 """Elements of a CPU's vectors; columns that one of its tasks reduces; elements of a long row that it has at
 least; such tasks at most."""
+SECTOR, LONG = 32, 1 << 14
+"""Bytes of memory that are read together; elements of rows whose parts are worth a second kernel."""
 
 
 class Rows(NamedTuple):
@@ -49,6 +51,8 @@ class Rows(NamedTuple):
     """How many elements an access has, in all operands alike."""
     beside: bool
     """Whether neighbours in memory are of different rows."""
+    itemsize: int
+    """Bytes of an element of the first operand."""
 
 
 def rows_of(op: Operands, axis: int, *operands: Operand | None, vectors: int = 4) -> Rows:
@@ -80,7 +84,7 @@ def rows_of(op: Operands, axis: int, *operands: Operand | None, vectors: int = 4
         extents, steps = (1, *extents), [(0, *own) for own in steps]
     made = iter([(o.memory, own, step) for o, own, step in zip(there, steps, along, strict=True)])
     lines = tuple(None if o is None else next(made) for o in operands)
-    return Rows(prod(extents), n, extents, lines, width, beside)
+    return Rows(prod(extents), n, extents, lines, width, beside, x.dtype.itemsize)
 
 
 class Plan(NamedTuple):
@@ -179,22 +183,34 @@ def _along(op: Operands, operation: Any, rows: Rows) -> Plan:
 def across(op: Operands, rows: Rows, each: int) -> Plan:
     """Rows that lie side by side; ``each`` as along them."""
     each = max(2, BESIDE * each // EACH)
-    block = beside, deep = _depth(op, rows, each)
-    strips = -(-rows.number // (beside * rows.width))
     if op.threads_are_loops:
+        beside = deep = 1
         strips = rows.number // rows.extents[-1] * -(-rows.extents[-1] // rows.width)
-    chunks = chunks_of(op, strips, rows.n, 8 * deep * each)
+        chunks = chunks_of(op, strips, rows.n, 8 * each)
+    else:
+        beside, deep, strips, chunks = _spread(op, rows, each)
     known = {"across": beside, "deep": deep, "each": each, "width": rows.width}
     known["overlap"] = op.threads_are_loops
-    return Plan(row_strips.down, strips * chunks, block, chunks, known)
+    return Plan(row_strips.down, strips * chunks, (beside, deep), chunks, known)
 
 
-def _depth(op: Operands, rows: Rows, each: int) -> tuple[int, int]:
-    """The threads of a block side by side, and one behind the other, for rows that lie side by side."""
-    if op.threads_are_loops:
-        return 1, 1
-    beside = min(row_strips.ACROSS, 1 << (-(-rows.number // rows.width) - 1).bit_length())
-    return beside, min(THREADS // beside, 1 << max(0, (-(-rows.n // each) - 1).bit_length()))
+def _spread(op: Operands, rows: Rows, each: int) -> tuple[int, int, int, int]:
+    """A GPU's threads side by side and one behind the other, of a block, the strips of rows, and their parts.
+
+    Fewer are side by side where a quarter of the device had nothing to do otherwise, or by the parts of short
+    rows alone, which a second kernel would have to join; but they read whole sectors.
+    """
+    vectors, size = -(-rows.number // rows.width), rows.width * rows.itemsize
+    busy = 3 * op.context.info.multiprocessors // 4
+    alone = rows.n < LONG and vectors * size >= 2 * SECTOR * busy
+    beside = min(row_strips.ACROSS, 1 << (vectors - 1).bit_length())
+    while True:
+        deep = min(THREADS // beside, 1 << max(0, (-(-rows.n // each) - 1).bit_length()))
+        strips = -(-vectors // beside)
+        chunks = chunks_of(op, strips, rows.n, 8 * deep * each)
+        if beside * size <= SECTOR or (strips if alone else strips * chunks) >= busy:
+            return beside, deep, strips, chunks
+        beside //= 2
 
 
 def chunks_of(op: Operands, blocks: int, n: int, least: int) -> int:

@@ -18,7 +18,8 @@ class Shape(NamedTuple):
     blocks: int
     """Blocks that a multiprocessor runs at once."""
     rate: float
-    """Multiply-adds of a multiprocessor in a cycle, of 16 bits by tensor cores, as such tiles reach."""
+    """Multiply-adds of a multiprocessor in a cycle, of 16 bits by tensor cores, as such tiles reach: where it
+    runs several at once, as several do."""
     cluster: int = 1
     """Blocks with tiles beneath each other, which bring the columns' side together."""
     along: int = 1
@@ -40,7 +41,8 @@ WARPGROUPS = (
     Shape((64, 256), 2, 4, 1, 2030),
     Shape((64, 128), 2, 7, 1, 920),
     Shape((64, 128), 2, 7, 1, 920, along=2),
-    Shape((64, 64), 1, 11, 1, 850, groups=1),
+    Shape((64, 128), 1, 6, 1, 1500, groups=1),
+    Shape((64, 64), 1, 6, 1, 850, groups=1),
     Shape((64, 64), 1, 11, 1, 850, along=2, groups=1),
     Shape((64, 128), 1, 8, 1, 1500, along=8, groups=1),
     Shape((64, 32), 1, 12, 1, 800, along=2, groups=1),
@@ -52,10 +54,12 @@ NARROW = (*WARPGROUPS, Shape((128, 32), 1, 8, 1, 1000), Shape((128, 16), 1, 8, 1
 LANES = (
     Shape((128, 256), (8, 16), 4, 1, 95),
     Shape((128, 128), (8, 8), 4, 1, 90),
-    Shape((64, 64), (8, 4), 3, 4, 75),
+    Shape((64, 64), (8, 4), 3, 4, 86),
 )
-ACROSS = (Shape((128, 128), (8, 8), 3, 2, 106), Shape((64, 64), (8, 4), 3, 4, 75))
+ACROSS = (Shape((128, 128), (8, 8), 3, 2, 106), Shape((64, 64), (8, 4), 3, 4, 86))
 """Where no side lies along k: a thread's numbers are in fewer registers then, so two blocks run at once."""
+ALONE = 0.82
+"""The share of its rate that a tile reaches by itself, of those of which a multiprocessor runs several."""
 FEW = 64
 """The most rows that may be a tile's columns instead."""
 SPLITS = (1, 2, 3, 4, 5, 6, 8, 11, 16, 22, 33, 44)
@@ -115,6 +119,8 @@ def cost(
     speed = shape.rate * 2 / width if isinstance(shape.each, int) else shape.rate
     count, most = _tiles(shape, extents), _at_once(shape, units)
     parts = (count - whole) * splits
+    if shape.blocks > 1 and whole + parts <= most:
+        speed *= ALONE
     near = NEAR if (whole + parts) * shape.cluster * shape.along > units // 2 else FAST
     each = depth * max(bm * bn / speed, (bm * lines[0] + bn * lines[1] / shape.cluster) * width / near)
     waves = -(-whole // most), -(-parts // most)
@@ -122,7 +128,6 @@ def cost(
     gather = GATHER if shape.along > 1 else 0
     own = waves[0] * (stages * each + BESIDES) + waves[1] * (part * each + BESIDES + gather)
     memory = (m * k + n * k) * z * width / (BYTES * units) / min(1, 2 * (whole + parts) / most)
-    own *= min(shape.blocks, -(-(whole + parts) // units))
     total = max(own, memory) + HIDDEN * min(own, memory)
     if splits > 1:
         read = min(splits, EIGHT) + (splits > EIGHT) * -(-splits // EIGHT)
@@ -131,10 +136,13 @@ def cost(
 
 
 def _at_once(shape: Shape, units: int) -> int:
-    """Units that run at once: of larger clusters not all find room, whose blocks lie near each other."""
+    """Units that run at once, each with a multiprocessor's whole rate.
+
+    Of larger clusters not all find room, whose blocks lie near each other.
+    """
     if shape.along > 2:
         return units * 7 // (8 * shape.along)
-    return units // (shape.cluster * shape.along) * shape.blocks
+    return units // (shape.cluster * shape.along)
 
 
 def _tiles(shape: Shape, extents: tuple[int, int, int, int]) -> int:
