@@ -57,7 +57,20 @@ def _load(lw: Lowering, op: Op) -> None:
         lw.set(op, f"load atomic {lw.type(op.result.type)}, {lw.typed(op.operands[0])} {order}{tail}")
         return
     tail += _group(lw, op.operands[0])
-    lw.set(op, f"load {volatile}{lw.type(op.result.type)}, {lw.typed(op.operands[0])}{tail}")
+    address = _in_space(lw, op.operands[0], lw.apart[op]) if op in lw.apart else lw.typed(op.operands[0])
+    lw.set(op, f"load {volatile}{lw.type(op.result.type)}, {address}{tail}")
+
+
+def _in_space(lw: Lowering, v: Value, number: int) -> str:
+    """An address and its type in another space: places are found there too, as LLVM sees through these."""
+    made, owner = lw.new(), v.owner
+    if isinstance(owner, Op) and owner.name == "llvm.getelementptr":
+        base = _in_space(lw, owner.operands[0], number)
+        kind = lw.type(owner.type_attr("elem_type"))
+        lw.put(f"{made} = getelementptr inbounds {kind}, {base}, {lw.typed(owner.operands[1])}")
+    else:
+        lw.put(f"{made} = addrspacecast {lw.typed(v)} to ptr addrspace({number})")
+    return f"ptr addrspace({number}) {made}"
 
 
 def _store(lw: Lowering, op: Op) -> None:

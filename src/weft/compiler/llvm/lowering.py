@@ -8,6 +8,7 @@ from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.effects import unused
 from weft.compiler.ir.ops import BINARY, CASTS, FUNCTIONS
 from weft.compiler.ir.types import BF16, F32, PointerType, Type, vector
+from weft.compiler.llvm.chosen_loads import chosen_loads
 from weft.compiler.llvm.constants import string_text
 from weft.compiler.llvm.counters import hidden_counters
 from weft.compiler.llvm.debug import DebugInfo
@@ -87,6 +88,8 @@ class Lowering:
         """Of the function at hand, what is computed for nothing."""
         self.hidden: set[tuple[Op, int]] = set()
         """Of the function at hand, comparisons and the operand of each that LLVM is not to look into."""
+        self.apart: Mapping[Op, int] = {}
+        """Of the function at hand, loads from another space of addresses than others, and its number."""
         self.count = 0
         self.faults = 0
         """Sites of the module whose faults are counted, or that have smaller numbers than these."""
@@ -210,6 +213,7 @@ class Lowering:
         self.out, self.names, self.count, self.loops, self.done = [], {}, 0, [], False
         self.homes, self.resumable = {}, f.resumable
         self.unused, self.hidden = unused(f.body), hidden_counters(f)
+        self.apart = chosen_loads(f) if self.target.threads == "loops" else {}
         args: list[str] = []
         for n, a in enumerate(f.args):
             self.names[a] = f"%a{n}"
