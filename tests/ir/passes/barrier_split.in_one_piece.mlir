@@ -34,36 +34,41 @@
     %21 = "arith.muli"(%block_dim_x, %block_dim_y) : (i64, i64) -> i64
     %22 = "arith.muli"(%21, %block_dim_z) : (i64, i64) -> i64
     %23 = "llvm.alloca"(%22) {"elem_type" = i64, "count" = 1 : i64, "alignment" = 64 : i64} : (i64) -> !llvm.ptr
-    %24 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-    %25 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-    "weft.for"(%24, %n, %25) ({
+    %24 = "weft.slot"() {"elem_type" = i64, "name" = "maybe"} : () -> !llvm.ptr<5>
+    %25 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
+    %26 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+    "weft.for"(%25, %n, %26) ({
     ^bb0(%i: i64):
-      %27 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-      %28 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-      "weft.for"(%27, %block_dim_z, %28) ({
-      ^bb0(%thread_z_29: i64):
-        "weft.for"(%27, %block_dim_y, %28) ({
-        ^bb0(%thread_y_30: i64):
-          "weft.for"(%27, %block_dim_x, %28) ({
-          ^bb0(%thread_x_31: i64):
-            %32 = "arith.muli"(%block_dim_y, %thread_z_29) : (i64, i64) -> i64
-            %33 = "arith.addi"(%thread_y_30, %32) : (i64, i64) -> i64
-            %34 = "arith.muli"(%block_dim_x, %33) : (i64, i64) -> i64
-            %35 = "arith.addi"(%thread_x_31, %34) : (i64, i64) -> i64
-            %36 = "arith.cmpi"(%thread_x_31, %i) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-            "weft.if"(%36) ({
-              "weft.set"(%20, %25) : (!llvm.ptr<5>, i64) -> ()
-              %37 = "llvm.getelementptr"(%23, %35) {"elem_type" = i64} : (!llvm.ptr, i64) -> !llvm.ptr
-              "weft.set"(%37, %25) : (!llvm.ptr, i64) -> ()
+      %28 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
+      %29 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+      "weft.for"(%28, %block_dim_z, %29) ({
+      ^bb0(%thread_z_30: i64):
+        "weft.for"(%28, %block_dim_y, %29) ({
+        ^bb0(%thread_y_31: i64):
+          "weft.for"(%28, %block_dim_x, %29) ({
+          ^bb0(%thread_x_32: i64):
+            %33 = "arith.muli"(%block_dim_y, %thread_z_30) : (i64, i64) -> i64
+            %34 = "arith.addi"(%thread_y_31, %33) : (i64, i64) -> i64
+            %35 = "arith.muli"(%block_dim_x, %34) : (i64, i64) -> i64
+            %36 = "arith.addi"(%thread_x_32, %35) : (i64, i64) -> i64
+            %37 = "llvm.getelementptr"(%23, %36) {"elem_type" = i64} : (!llvm.ptr, i64) -> !llvm.ptr
+            %38 = "weft.get"(%37) : (!llvm.ptr) -> i64
+            "weft.set"(%24, %38) : (!llvm.ptr<5>, i64) -> ()
+            %39 = "arith.cmpi"(%thread_x_32, %i) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+            "weft.if"(%39) ({
+              "weft.set"(%20, %26) : (!llvm.ptr<5>, i64) -> ()
+              "weft.set"(%24, %26) : (!llvm.ptr<5>, i64) -> ()
             }, {
-              "weft.set"(%20, %thread_x_31) : (!llvm.ptr<5>, i64) -> ()
+              "weft.set"(%20, %thread_x_32) : (!llvm.ptr<5>, i64) -> ()
             }) : (i1) -> ()
-            %38 = "weft.get"(%20) : (!llvm.ptr<5>) -> i64
-            %39 = "llvm.getelementptr"(%23, %35) {"elem_type" = i64} : (!llvm.ptr, i64) -> !llvm.ptr
-            %40 = "weft.get"(%39) : (!llvm.ptr) -> i64
-            %41 = "arith.addi"(%38, %40) : (i64, i64) -> i64
-            %42 = "llvm.getelementptr"(%x, %thread_x_31) {"elem_type" = i64} : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>
-            "llvm.store"(%42, %41) {"alignment" = 8 : i64, "volatile" = false} : (!llvm.ptr<1>, i64) -> ()
+            %40 = "weft.get"(%20) : (!llvm.ptr<5>) -> i64
+            %41 = "weft.get"(%24) : (!llvm.ptr<5>) -> i64
+            %42 = "arith.addi"(%40, %41) : (i64, i64) -> i64
+            %43 = "llvm.getelementptr"(%x, %thread_x_32) {"elem_type" = i64} : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>
+            "llvm.store"(%43, %42) {"alignment" = 8 : i64, "volatile" = false} : (!llvm.ptr<1>, i64) -> ()
+            %44 = "llvm.getelementptr"(%23, %36) {"elem_type" = i64} : (!llvm.ptr, i64) -> !llvm.ptr
+            %45 = "weft.get"(%24) : (!llvm.ptr<5>) -> i64
+            "weft.set"(%44, %45) : (!llvm.ptr, i64) -> ()
           }) {"parallel" = true} : (i64, i64, i64) -> ()
         }) {"parallel" = false} : (i64, i64, i64) -> ()
       }) {"parallel" = false} : (i64, i64, i64) -> ()

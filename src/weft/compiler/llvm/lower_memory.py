@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.compiler.ir.core import Op, Value
-from weft.compiler.ir.types import AddressSpace, PointerType, pointer
+from weft.compiler.ir.types import I1, AddressSpace, PointerType, Type, pointer
 from weft.compiler.llvm.constants import scope_text
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
 from weft.compiler.llvm.symbols import global_symbol
@@ -16,12 +16,27 @@ def _slot(lw: Lowering, op: Op) -> None:
 
 
 def _get(lw: Lowering, op: Op) -> None:
+    if _is_byte(op.operands[0], op.result.type):
+        byte = lw.new()
+        lw.put(f"{byte} = load i8, {lw.typed(op.operands[0])}{lw.group()}")
+        lw.set(op, f"icmp ne i8 {byte}, 0")
+        return
     lw.set(op, f"load {lw.type(op.result.type)}, {lw.typed(op.operands[0])}{lw.group()}")
 
 
 def _set(lw: Lowering, op: Op) -> None:
     slot, value = op.operands
-    lw.put(f"store {lw.typed(value)}, {lw.typed(slot)}{lw.group()}")
+    given = lw.typed(value)
+    if _is_byte(slot, value.type):
+        byte = lw.new()
+        lw.put(f"{byte} = zext {given} to i8")
+        given = f"i8 {byte}"
+    lw.put(f"store {given}, {lw.typed(slot)}{lw.group()}")
+
+
+def _is_byte(address: Value, kind: Type) -> bool:
+    """Whether it is a flag of one of many threads: LLVM stores bytes as vectors, bits one by one."""
+    return kind is I1 and not (isinstance(address.owner, Op) and address.owner.name == "weft.slot")
 
 
 def _alloca(lw: Lowering, op: Op) -> None:

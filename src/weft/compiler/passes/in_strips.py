@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from weft.abi.cpu_limits import STRIP
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Op, Region, Value
-from weft.compiler.ir.types import I32, I64, AddressSpace, FloatType, IntType, PointerType, vector
+from weft.compiler.ir.types import I1, I8, I32, I64, AddressSpace, FloatType, IntType, PointerType, vector
 from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
 from weft.compiler.passes.indices import Ranges
 from weft.compiler.passes.pieces import Piece
@@ -70,7 +70,8 @@ def _emit(body: BarrierBody, pieces: tuple[Piece, Piece], way: _Sum) -> None:
     is_behind = b.compare("sle", further, zero)
     kept = {v: body.arrays[v] for v in _between(body, *pieces)}
     for v in kept:
-        body.arrays[v] = (b.slot(vector(STRIP, v.type), v.name, body.head), v.type, 1)
+        held = I8 if v.type is I1 else v.type  # a flag takes a byte
+        body.arrays[v] = (b.slot(vector(STRIP, held), v.name, body.head), v.type, 1)
 
     def strips(first: Value, last: Value, parts: Sequence[tuple[Piece, list[Op]]]) -> None:
         (region,), (number,) = indexed("strip")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.core import Op, Value
+from weft.compiler.passes.held import held, store
 from weft.compiler.passes.meeting import Decisions, find_barrier
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.uniformity import LOOPS
@@ -41,8 +42,10 @@ class Piece:
 
     def copy_into(self, segment: Segment) -> None:
         """The segment's operations, for the thread at hand."""
+        variables = held(segment, self.ops)
         for op in self.ops:
             segment.op(op)
+        store(segment, variables)
 
 
 def within(piece: Piece) -> Iterator[Piece]:
