@@ -65,7 +65,8 @@ ROOMS: dict[str, set[str] | None] = {
     "compiler.llvm": IR | {"config", "compiler.passes"},
     "compiler.support": SOURCE | {"lang", "compiler.frontend", "compiler.llvm"},
     "compiler.interpreted": IR | {"compiler.llvm", "compiler.support"},
-    "compiler.shadow": SOURCE | {"lang", "compiler.frontend", "compiler.passes"},
+    "compiler.copies_under_way": {"abi", "lang"},
+    "compiler.shadow": SOURCE | {"lang", "compiler.copies_under_way", "compiler.frontend", "compiler.passes"},
     "compiler.pipeline": SOURCE
     | {"compiler.interpreted", "compiler.shadow", "compiler.support"}
     | {"config", "lang", "compiler.frontend", "compiler.lint", "compiler.passes", "compiler.llvm"},

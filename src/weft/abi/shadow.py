@@ -3,8 +3,8 @@
 Each ``granule`` bytes of a memory have a cell of ``CELL`` words: who wrote them last, who read them last, and
 who beside that one. A word that says who is a *record*: from ``TICK`` on the tick, from ``SITE`` on the
 number of the access's site, from ``THREAD`` on the thread's number in its block, and whether the access was
-``ATOMIC``, and so for its block alone (``NARROW``). Ticks number what all blocks do between barriers, one
-after the other, over all launches; so a record of an earlier tick is less.
+``ATOMIC``, and so for its block alone (``NARROW``), or is a copy ``UNDER_WAY``. Ticks number what all blocks
+do between barriers, one after the other, over all launches; so a record of an earlier tick is less.
 
 Where a pointer's cells are is one word: their address, to which the bits ``FRESH``, ``SHARED`` and ``READ``
 are added; 0 where nothing is to be noted of what the pointer points to.
@@ -24,13 +24,15 @@ RELEASE = 1
 than one thread released something between these barriers."""
 NARROW = 1 << (TICK - 1)
 """Its bit: an atomic access of global memory whose scope is its block."""
+UNDER_WAY = 1 << (TICK - 2)
+"""Its bit: a copy that goes on beside its thread, which has not waited for it yet."""
 FENCES = 3
 """How many words a launch keeps of each thread (``Shadow.threads``)."""
 HOST = 1
 """The record of what the host wrote: of no tick."""
 ROUND = 40
 """From this bit on the number of a block has how often the grid has met."""
-SITES = 1 << (TICK - 1 - SITE)
+SITES = 1 << (TICK - 2 - SITE)
 """How many sites a module may have."""
 SAME = ((1 << 32) - 1) << TICK | ((1 << (SITE - THREAD)) - 1) << THREAD
 """The bits in which records of one thread agree, between two barriers."""
@@ -71,6 +73,18 @@ class Entry(ctypes.Structure):
     ]
 
 
+class Copy(ctypes.Structure):
+    """A copy that is under way, among those of its thread."""
+
+    _fields_ = [
+        ("before", ctypes.c_uint64),  # the address of the one that began before, or of the next free one
+        ("cell", ctypes.c_uint64),  # the address of the first cell that it writes
+        ("count", ctypes.c_uint64),  # how many
+        ("record", ctypes.c_uint64),  # its own
+        ("group", ctypes.c_uint64),  # how many groups its thread had ended before
+    ]
+
+
 class Shadow(ctypes.Structure):
     """What the checks of one launch share. Ticks stand where records have them."""
 
@@ -100,4 +114,7 @@ class Shadow(ctypes.Structure):
         ("turn", ctypes.c_uint64),  # the first since the cluster has met
         ("seen", ctypes.c_uint64),  # whether one of the cluster has acquired something
         ("unordered", ctypes.c_uint64),  # the first since the block's last barrier, even if others ran since
+        ("copies", ctypes.c_uint64),  # the address of a copy that has ended, or 0
+        ("fresh", ctypes.c_uint64),  # where there is room for another
+        ("full", ctypes.c_uint64),  # where that ends
     ]

@@ -52,12 +52,14 @@ from weft.abi.shadow import (
     SITE,
     THREAD,
     TICK,
+    UNDER_WAY,
     UNSET,
     WORD,
     Entry,
     Piece,
     Shadow,
 )
+from weft.compiler.copies_under_way import COPIES
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.ir.core import Function
 from weft.compiler.passes.inline_barriers import inline
@@ -92,9 +94,9 @@ _FIRST, _NUMBER, _WIDE, _OWN_ONES, _LEFT = (
 _RELEASED, _MET = range(2)
 """From ``_WIDE`` and from ``_OWN_ONES`` on."""
 _ENTRY_BYTES = ctypes.sizeof(Entry)
-How = tuple[bool, bool, bool, str, bool]
+How = tuple[bool, bool, bool, str, bool, bool]
 """An access: whether it reads, writes, is atomic; whose stretches there are beside those of blocks (``warps``
-or ``threads``), whether blocks of clusters wait too."""
+or ``threads``), whether blocks of clusters wait too, whether copies may be under way."""
 _NEXT = 1 << TICK
 _OWN = ((1 << SITE) - 1) & -(1 << THREAD)
 _WARP = _OWN & -(1 << (THREAD + 5))
@@ -358,11 +360,11 @@ def noted(
     how: Comptime[How],
 ) -> UInt64:
     """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with."""
-    reads, writes, atomic, of, clusters = how
+    reads, writes, atomic, of, clusters, copies = how
     cluster, turn = (shadow[_CLUSTER], shadow[_TURN]) if clusters else (UInt64(0), UInt64(0))
     phase, whose = shadow[_PHASE] if of else UInt64(_NEVER), UInt64(_WARP if of == "warps" else _OWN)
     marks = floor, shadow[_BLOCK], phase, whose, cluster, turn
-    found = UInt64(0)
+    found, under_way = UInt64(0), Bool(False)
     if atomic:
         gets = (cell[0] >= floor) & (cell[0] & RELEASE != 0) if reads else Bool(False)
         if gets:
@@ -375,6 +377,9 @@ def noted(
             found = UInt64(UNSET)
         elif clash(wrote, me, *marks):
             found = wrote | BOTH_WRITE if writes and not reads else wrote
+        if copies and is_under_way(wrote, floor):
+            found = wrote | BOTH_WRITE if writes and not reads else wrote
+            under_way = Bool(True)
         if writes:
             if clash(read, me, *marks):
                 found = read
@@ -387,11 +392,19 @@ def noted(
             if clash(read & ~UInt64(ATOMIC), me, *marks) and not (floor <= beside < shadow[_BLOCK]):
                 cell[CELL * n + 2] = read
             cell[CELL * n + 1] = me
+    if copies and under_way:
+        return found
     if found > UNSET and (shadow[_SEEN] != 0 if clusters else handed(shadow, found, me, of=of)):
         return UInt64(0)
     if found > UNSET and is_own(shadow, found, me, whose):
         return UInt64(0)
     return found
+
+
+@func
+def is_under_way(other: UInt64, floor: UInt64) -> Bool:
+    """Whether a record from ``floor`` on is of a copy that nobody has waited for."""
+    return (other >= floor) & (other & UNDER_WAY != 0)
 
 
 @func
@@ -422,7 +435,7 @@ def passes(
     how: Comptime[How],
 ) -> Bool:
     """Whether what a cell says is at once seen to be in order with an access."""
-    reads, writes, atomic, _, _ = how
+    reads, writes, atomic, _, _, copies = how
     wrote, read, beside = cell[0], cell[1], cell[2]
     here = max(wrote, read, beside) < soon if writes else max(wrote, read) < soon
     if atomic or not here:
@@ -435,6 +448,8 @@ def passes(
             here = here & ((wrote < floor) | (wrote & ATOMIC != 0))
         if atomic and reads:
             here = here & ((wrote < floor) | (wrote & RELEASE == 0))
+    if copies:
+        here = here & ~is_under_way(wrote, floor)
     return here
 
 
@@ -473,14 +488,17 @@ def access(
     What two threads have read of shared memory in a stretch is written, and not in it: else the second is
     forgotten, as it is by who writes later.
     """
-    reads, writes, atomic, warps, clusters = how
+    reads, writes, atomic, warps, clusters, copies = how
     cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
     if (atomic and not writes) or count > _FEW:
         return noted(shadow, cell, me, floor, since, Int64(count), how=how)
     if shared and not (writes or warps or mixed):
         for n in unroll(range(count)):
             read_by_two = Bool(False) if clusters else cell[CELL * n + 2] >= soon
-            if not read_by_two and cell[CELL * n] - floor >= soon - floor:
+            late = cell[CELL * n] - floor >= soon - floor
+            if copies:
+                late = late | is_under_way(cell[CELL * n], floor)
+            if not read_by_two and late:
                 found = noted(shadow, cell, me, floor, since, Int64(count), how=how)
                 for m in unroll(range(count)):
                     if not clusters and (found != 0 or cell[CELL * m] >= soon):
@@ -533,18 +551,22 @@ def checks(name: str, target: Target) -> tuple[Function, ...]:
 
     ``weft.reads.shared.4.2`` is one that reads 4 bytes of shared memory, where cells are for 1 << 2 bytes;
     ``.warps`` and ``.clusters`` stand behind that where lanes of a warp or blocks of a cluster wait for each
-    other, ``.threads`` where threads hand over, ``.mixed`` where others read memory of blocks atomically.
+    other, ``.threads`` where threads hand over, ``.mixed`` where others read memory of blocks atomically,
+    ``.copies`` where copies to it may be under way.
     """
     kind, *parts = name.removeprefix("weft.").split(".")
     found: tuple[Func[..., Any], tuple[Spec, ...]]
     apart = of = ""
     if kind in _EVENTS:
         found = _EVENTS[kind], (_SHADOW, _WORD)
+    elif kind in COPIES:
+        found = COPIES[kind], (_SHADOW, *[_WORD] * int(parts[0]))
     else:
         size, shift, atomic = int(parts[1]), int(parts[2]), kind.startswith("atomic")
         reads, writes = "writes" not in kind, "reads" not in kind
         of = next((word for word in ("warps", "threads") if word in parts), "")
-        count, how = max(1, size >> shift), (reads, writes, atomic, of, "clusters" in parts)
+        count = max(1, size >> shift)
+        how = reads, writes, atomic, of, "clusters" in parts, "copies" in parts
         static = count, shift, parts[0] == "shared", how, "mixed" in parts
         found = access, (_SHADOW, _WORD, _AT, *[_WORD] * 4, *map(StaticSpec, static))
         apart = ".".join(["weft.noted", kind, *[part for part in parts[3:] if part != "mixed"]])

@@ -3,7 +3,8 @@
 ``async_copy`` begins a copy; ``async_copy_commit_group`` ends a group of them; ``async_copy_wait_group(n)``
 waits until at most the last n groups still run. What a thread has waited for it may read itself; the others
 may behind a ``barrier()``. NVIDIA GPUs have them from compute capability 8.0 (Ampere) on: ``cp.async``.
-Elsewhere a copy is made where it begins, and nothing has to be waited for.
+Elsewhere a copy is made where it begins, and nothing has to be waited for. A checked context on a CPU tells
+of waits that are missing or come too late, if it looks for races.
 
 Example:
     >>> from weft import Float32, Pointer, kernel
@@ -40,7 +41,7 @@ from weft.lang.doubts import COPIES_AWAITED, note_copy
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.lanes import iota
-from weft.lang.machine import note_use, uses_thread
+from weft.lang.machine import note_copies, note_use, uses_thread
 from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt32
@@ -103,16 +104,21 @@ def async_copy(
             constraints="r,l" if there is None else "r,l,r",
             effects="write",
         )
-    elif there is None:
-        dst.store(0, src.load(0, width=count, alignment=size), alignment=size)
+        return
+    if there is None:
+        read = src.load(0, width=count, alignment=size)
     else:
         held = iota(Int, count) < there.cast(Int) // kind.itemsize
-        dst.store(0, src.load(0, width=count, alignment=size, mask=held), alignment=size)
+        read = src.load(0, width=count, alignment=size, mask=held)
+    note_copies("begins")
+    dst.store(0, read, alignment=size)
+    note_copies("ends")
 
 
 def async_copy_commit_group() -> None:
     """End a group of this thread's copies: those since the group before. PTX: ``cp.async.commit_group``."""
     _waited("cp.async.commit_group;")
+    note_copies("group")
 
 
 def async_copy_wait_group(n: int) -> None:
@@ -126,11 +132,13 @@ def async_copy_wait_group(n: int) -> None:
             "async-copy", f"async_copy_wait_group({n!r}): a count of groups is an int", hint="write 0, say"
         )
     _waited(f"cp.async.wait_group {n};")
+    note_copies("left", count=n)
 
 
 def async_copy_wait_all() -> None:
     """Wait for all copies of this thread, in groups or not. PTX: ``cp.async.wait_all``."""
     _waited("cp.async.wait_all;")
+    note_copies("all")
 
 
 def _waited(instruction: str) -> None:

@@ -42,6 +42,12 @@ def note_use(name: str) -> None:
     current().elaborator.note_use(name)
 
 
+def note_copies(what: str, **count: int) -> None:
+    """Note, for checks of memory, what a thread does with copies that go on beside it (``weft.copies``)."""
+    if current().exact:
+        current().emit("weft.copies", attrs={"what": what, **count})
+
+
 def note_dynamic_shared(nbytes: int) -> None:
     """Note that the kernel takes so much of the shared memory that its launch gives."""
     current().elaborator.note_dynamic_shared(nbytes)

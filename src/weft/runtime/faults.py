@@ -18,11 +18,15 @@ from weft.runtime.printing import format_print
 
 
 class Noted(NamedTuple):
-    """An access that was noted: its site, its block where that is known, and its thread."""
+    """An access that was noted: its site, its block where that is known, and its thread.
+
+    ``under_way``: it is a copy that its thread has not waited for.
+    """
 
     site: FaultSite
     block: Indices | None
     thread: Indices
+    under_way: bool = False
 
 
 class Told(NamedTuple):
@@ -160,6 +164,8 @@ def _data_race(told: Told, site: FaultSite) -> Report:
     what, at = _element(told, site)
     other = told.other
     assert other is not None
+    if other.under_way:
+        return _copied(told, site, other)
     there, verb = other.block, other.site.verb
     message = (
         f"kernel {told.kernel.signature.name!r} {site.verb} {what} in one thread and {verb} it in another, "
@@ -185,6 +191,20 @@ def _data_race(told: Told, site: FaultSite) -> Report:
         hint = 'one is atomic for its own block alone: leave out `scope="block"`'
     where = f"{verb} it in {'another block' if there is None else f'block {there}'}, thread {other.thread}"
     place = Other(location_of(other.site), where, there, other.thread)
+    return replace(of_access(told, site, message, at, (hint,)), other=place)
+
+
+def _copied(told: Told, site: FaultSite, other: Noted) -> Report:
+    what, at = _element(told, site)
+    message = (
+        f"kernel {told.kernel.signature.name!r} {site.verb} {what}, to which a copy may still be under way"
+    )
+    own = other.thread == told.thread and other.block == told.block
+    hint = "wait for it before: `async_copy_wait_all()`, or `async_copy_wait_group(n)` of ended groups"
+    if not own:
+        hint += "; and then at a `barrier()`, as each thread waits for its own copies"
+    where = f"the copy of block {other.block}, thread {other.thread}, which has not waited for it"
+    place = Other(location_of(other.site), where, other.block, other.thread)
     return replace(of_access(told, site, message, at, (hint,)), other=place)
 
 

@@ -192,6 +192,10 @@ _declare("llvm.unreachable", terminator=True)
 _declare("weft.print", "*words", "", "site:count")
 _declare("weft.assert", "condition:i1 *words", "", "site:count")
 
+# Where memory is checked: a copy that goes on beside its thread, which has its loads and stores, ``begins``
+# and ``ends``; the thread ends a ``group`` of them, or waits for ``all``, or until so many groups are left.
+_declare("weft.copies", "", "", "what:begins|ends|group|all|left count?:count")
+
 # For a debugger: what a variable holds from here on (or its slots) and how that is shown; that a statement
 # begins, though nothing else may be done there; a place to stop at.
 _declare("weft.named", "*values", "", "name:name shown:str")

@@ -11,6 +11,7 @@ from weft.compiler.passes.bounds import check_memory
 from weft.compiler.passes.faults import count_assertions
 from weft.compiler.passes.inline_barriers import inline
 from weft.compiler.passes.races import Checks
+from weft.compiler.passes.under_way import forget_copies
 from weft.compiler.passes.waits import mark_waits
 
 
@@ -46,3 +47,4 @@ def add_checks(
         how = {"loops": loops, "versions": versions}
         check_memory(module, kernel, new, bounds="bounds" in checks, races=shadow, **how)
     forget_arithmetic(module)
+    forget_copies(module)

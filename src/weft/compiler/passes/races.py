@@ -59,6 +59,7 @@ from weft.compiler.passes.origins import (
     scope_of,
 )
 from weft.compiler.passes.stretches import Stretch
+from weft.compiler.passes.under_way import COPIES, UnderWay, has_copies
 from weft.compiler.passes.updates import updates
 from weft.compiler.passes.waits import is_left
 from weft.diagnostics import CompileError, Location
@@ -184,6 +185,9 @@ class Races:
             )
         self.of = "threads" if self.left else "warps" if warps else "threads" if frees else ""
         """Whose stretches there are beside those of blocks: where they wait, and where they release."""
+        self.copied = has_copies(ops)
+        self.copies: UnderWay | None = None
+        """Copies that go on beside threads, and whether there are such."""
         self.hidden = hides(ops)
         """Whether there may be memory of blocks where pointers do not say it."""
         self.places = places_of(module)
@@ -219,6 +223,8 @@ class Races:
             if self.of:
                 self.waited = b.slot(I64, "waited", self.head)
                 b.set(self.waited, b.constant(0, I64))
+            if self.copied:
+                self.copies = UnderWay(b, self.call, self.head)
         return cells
 
     def linear(self, place: str, extent: str) -> Value:
@@ -280,6 +286,8 @@ class Races:
         """Note what puts threads in order."""
         if op.name == "gpu.barrier":
             self.meet()
+        elif op.name == COPIES and self.copies is not None:
+            self.copies.order(op, lambda: self.b.arith("ori", self.now(), self.thread))
         elif self.left and (op.name == NAMED or meets_in_warp(op)):
             self.count(self.waited)
             self.call("weft.acquire", self.b.arith("ori", self.now(), self.thread))
@@ -470,6 +478,9 @@ class Races:
         zero, space = b.constant(0, I64), _space(op)
         if space == AddressSpace.SHARED:
             b.region.ops += noted(shared=True).ops
+            if self.copies is not None and self.copies.begins:
+                shift = self.shifts[True]
+                self.copies.note(cells, at, me, max(1, accessed(op) >> shift), shift)
             return
         if space != AddressSpace.GLOBAL or (self.hidden and cells.owner is not None):
             where = self.among(SHARED, cells, noted(shared=True), noted(shared=False))
@@ -510,6 +521,8 @@ class Races:
             words.append(self.of)
         if self.clusters:
             words.append("clusters")
+        if shared and self.copied:
+            words.append("copies")
         if shared and verb == "reads" and self.mixed:
             words.append("mixed")
         how = f"atomic_{verb}" if scope_of(op) else verb

@@ -176,10 +176,11 @@ class _Running:
         """The access that a record of this launch is of."""
         assert self.shadow is not None
         (x, y, _), (gx, gy, _) = self.block, self.grid
-        number, b, n = noted().access_of(self.shadow, record)
+        number, b, n, under_way = noted().access_of(self.shadow, record)
         site = self.function.kernel.sites.get(number)
         block = None if b is None else (b % gx, b // gx % gy, b // (gx * gy))
-        return Noted(site, block, (n % x, n // x % y, n // (x * y))) if isinstance(site, FaultSite) else None
+        thread = n % x, n // x % y, n // (x * y)
+        return Noted(site, block, thread, under_way) if isinstance(site, FaultSite) else None
 
     def has_failed(self) -> bool:
         """Whether nothing more is to be said of it."""

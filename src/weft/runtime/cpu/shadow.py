@@ -22,7 +22,9 @@ from weft.abi.shadow import (
     SITES,
     THREAD,
     TICK,
+    UNDER_WAY,
     WORD,
+    Copy,
     Entry,
     Piece,
     Shadow,
@@ -41,12 +43,20 @@ _LOGGED = 1 << 20
 """Blocks of a launch whose ticks are known afterwards."""
 
 
+_COPIES = 1 << 18
+"""Copies of a launch that may be under way at once; further ones count as made."""
+
+
 class Noticed(NamedTuple):
-    """An access: its site, the number of its block, if that is known, and that of its thread."""
+    """An access: its site, the number of its block, if that is known, that of its thread.
+
+    ``under_way``: it is a copy that nobody has waited for.
+    """
 
     site: int
     block: int | None
     thread: int
+    under_way: bool
 
 
 class Memory(NamedTuple):
@@ -89,6 +99,7 @@ class Noted:
         self._shared = Block(_SHARED_BYTES * CELL_BYTES)
         self._log = Block(ctypes.sizeof(Entry) * (_LOGGED + 1))
         self._threads = Block(FENCES * WORD * MOST_THREADS)
+        self._copies = Block(_COPIES * ctypes.sizeof(Copy))
         self._last = 0
         self._pieces: Any = None
         self._spare: list[Block] = []
@@ -115,6 +126,7 @@ class Noted:
         shared, log = self._shared.address, self._log.address
         made = Shadow(first, first, first, shared=shared, log=log, room=_LOGGED, began=first, stride=stride)
         made.threads = self._threads.address
+        made.fresh, made.full = self._copies.address, self._copies.address + self._copies.nbytes
         wholes = self._wholes(kernel, memory, several=several)
         if several:
             self._touched = [
@@ -201,7 +213,8 @@ class Noted:
         n = bisect_right(range(shadow.logged), tick, key=lambda k: entries[k].first >> TICK) - 1
         if 0 <= n < _LOGGED - 1:
             block = entries[n].number
-        return Noticed(record >> SITE & SITES - 1, block, (record & (1 << SITE) - 1) >> THREAD)
+        thread, under_way = (record & (1 << SITE) - 1) >> THREAD, bool(record & UNDER_WAY)
+        return Noticed(record >> SITE & SITES - 1, block, thread, under_way)
 
 
 class _Lent:
