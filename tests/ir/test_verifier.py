@@ -67,7 +67,7 @@ def test_any_break_anywhere_is_refused(data: st.DataObject) -> None:
 def test_every_operation_was_broken() -> None:
     """But for the extents of a range, and what stands between two passes or in what weft brings itself."""
     met = {op.name for module in MODULES.values() for *_, op in ops_of(module)}
-    between = {"weft.computed", "weft.copies", "weft.look", "weft.rest", "weft.stuck"}
+    between = {"weft.computed", "weft.copies", "weft.faults", "weft.look", "weft.rest", "weft.stuck"}
     assert SPECS.keys() - met == {"gpu.over"} | between
 
 

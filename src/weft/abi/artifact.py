@@ -97,6 +97,8 @@ FOUND = "->"
 """The name of memory that a pointer leads to which comes from no argument."""
 Site = PrintSite | AssertSite | FaultSite
 
+ROUNDS = 1 << 22
+"""How many rounds of loops a thread of a checked kernel goes on for behind an access outside of memory."""
 FAULTS = "weft$faults"
 """The symbol of a checked module's counts, one of 64 bits for each site: how often it has told of a fault."""
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.abi.artifact import FOUND, AssertSite, FaultSite, KernelInfo
+from weft.abi.artifact import FOUND, ROUNDS, AssertSite, FaultSite, KernelInfo
 from weft.abi.console import IDS
 from weft.abi.formats import unpack
 from weft.abi.number_text import format_value
@@ -242,9 +242,24 @@ def _arithmetic(message: str, hint: str) -> Callable[[Told, FaultSite], Report]:
 
 _SPELLED = {"negate": "-({})", "absolute": "abs({})", "cast": "{}"}
 
+
+def _endless(told: Told, site: FaultSite) -> Report:
+    name = told.kernel.signature.name
+    message = (
+        f"kernel {name!r} does not leave this loop: a thread has gone {ROUNDS} rounds since it accessed "
+        "memory outside of what there is, and is ended"
+    )
+    notes = ("what is outside is read as 0, so what the loop waits for may never come",)
+    hints = ("mend that access, and let the loop end where its memory ends",)
+    return Report(
+        site.kind, message, location_of(site), name, told.block, told.thread, notes=notes, hints=hints
+    )
+
+
 KINDS: Mapping[str, Callable[[Told, FaultSite], Report]] = {
     "misaligned": _misaligned,
     "out-of-bounds": _out_of_bounds,
+    "endless-loop": _endless,
     "uninitialised": _uninitialised,
     "data-race": _data_race,
     "integer-overflow": _arithmetic(

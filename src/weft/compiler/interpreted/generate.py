@@ -402,6 +402,9 @@ class _Writer:
         every = ["every=True"] if op.attrs.get("every") else []
         self.put(f"__t.fault({', '.join([str(op.attrs['site']), *self.given(op), *every])})")
 
+    def faults(self, op: Op) -> None:
+        self.put(f"{self.name(op.result)} = __t.faults({op.attrs['site']})")
+
     def ends(self, op: Op) -> None:
         self.put("__t.end()")
 
@@ -482,6 +485,7 @@ _WRITE: dict[str, Callable[[_Writer, Op], None]] = {
     "weft.print": _Writer.told,
     "weft.assert": _Writer.asserts,
     "weft.failed": _Writer.failed,
+    "weft.faults": _Writer.faults,
     "weft.computed": _Writer.fence,
     "weft.exit_thread": _Writer.ends,
     "llvm.unreachable": _Writer.unreachable,

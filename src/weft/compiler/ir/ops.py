@@ -204,8 +204,9 @@ _declare("weft.breakpoint")
 
 # What an operator of the user's has computed, for checks of it: its operands, its result.
 # An assertion that has failed, or another fault (``every``: they are counted at each place, and the
-# first is told of); and the end of a thread.
+# first is told of), how often it was told of, and the end of a thread.
 _declare("weft.failed", "*words", "", "site:count every?:bool")
+_declare("weft.faults", "", "i64", "site:count")
 _declare("weft.computed", "*values", "", "what:name source:name dtype:name")
 _declare("weft.exit_thread", terminator=True)
 

@@ -108,6 +108,12 @@ def _failed(lw: Lowering, op: Op) -> None:
     lw.start(end)
 
 
+def _faults(lw: Lowering, op: Op) -> None:
+    where = _count_at(lw, op.int_attr("site"))
+    lw.names[op.result] = count = lw.new()
+    lw.put(f"{count} = load atomic i64, {where} monotonic, align 8")
+
+
 def _host_parted(lw: Lowering, op: Op) -> None:
     place = lw.string(str(op.attrs["place"]).encode())
     flag = "true" if op.attrs["flag"] else "false"
@@ -186,6 +192,7 @@ LOWER: LoweringTable = {
     "weft.supported": _supported,
     "weft.print": _print,
     "weft.failed": _failed,
+    "weft.faults": _faults,
     "weft.host_tell": _host_tell,
     "weft.host_parted": _host_parted,
     "weft.host_stuck": _host_stuck,

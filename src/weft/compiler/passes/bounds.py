@@ -16,6 +16,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_region
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I64, IntType, PointerType, Type
+from weft.compiler.passes.endless import Rounds, may_be_endless
 from weft.compiler.passes.faults import NewSite, tell
 from weft.compiler.passes.origins import (
     FAR,
@@ -110,6 +111,9 @@ class _Checked:
         given = self.b, module, kernel, new_site
         self.races = Races(*given, plan.races, self.head) if plan.races else None
         self.unset = Unset(self.b, kernel, new_site, self.head) if plan.races else None
+        self.rounds: Rounds | None = None
+        self.outside: set[Region] = set()
+        """What a thread does where an access is outside of memory."""
         given = self.b, kernel, memory, self.cells_of, self.head, plan.dynamic
         self.origins = Origins(*given, self.races and Found(self.races.piece_around, self.races.hopped))
 
@@ -123,7 +127,11 @@ class _Checked:
                 self.origins.known[arg] = self.origins.known[arg]._replace(cells=cells)
         if self.unset is not None:
             self.unset.begin()
+        if may_be_endless(body):
+            self.rounds = Rounds(self.b, self.kernel, self.new_site, self.head)
         self.region(body, around=True)
+        if self.rounds is not None:
+            self.rounds.limit(body, self.outside)
         body.ops[:0] = self.head
 
     def site(self, kind: str, op: Op, like: Op, origin: Origin) -> int:
@@ -240,6 +248,9 @@ class _Checked:
             for slot, result in zip(kept, [r for op in ops for r in op.results], strict=True):
                 b.set(slot, result)
         with b.into(Region()) as outside:
+            if self.rounds is not None:
+                self.rounds.begin()
+                self.outside.add(outside)
             for slot, nothing in zip(kept, [each for op in ops for each in self.nothing(op)], strict=True):
                 b.set(slot, nothing)
             address = b.value("llvm.ptrtoint", (place,), I64)

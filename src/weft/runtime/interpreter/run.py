@@ -140,6 +140,10 @@ class Thread:
             frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
             debugging.session.failed(frame, found.diagnostic())
 
+    def faults(self, site: int) -> int:
+        """How often a fault was told of at its place."""
+        return self.launch.counts.get(site, 0)
+
     def arrive(self, number: int, threads: int) -> int:
         """Come to a named barrier of so many threads: which round of it this is."""
         came, rounds = self.named.get(number, (0, 0))
