@@ -44,7 +44,16 @@ def arithmetic(x: Pointer[Int32], y: Pointer[Float32], u: Pointer[UInt32], n: In
     u[0] -= u[1] * u[2]
 
 
-@pytest.mark.parametrize("program", [memory, arithmetic], ids=lambda k: k.__name__)
+@kernel
+def search(x: Pointer[Int32], out: Pointer[Int32], key: Int32):
+    i = thread_idx.x
+    while x[i] != key:
+        i += 1
+        barrier()
+    out[0] = Int32(i)
+
+
+@pytest.mark.parametrize("program", [memory, arithmetic, search], ids=lambda k: k.__name__)
 def test_ptxas_takes_it(program: Any, tmp_path: Path) -> None:
     ptxas = find_ptxas()
     if ptxas is None:
