@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, arrays, found, placed
-from weft import Float32, LaunchError
+from weft import CompileError, Float32, Float64, LaunchError
 from weft.algorithm.lookback import posts_of
 from weft.gpu.host import DeviceContext
 from weft.kernels import cumprod, cumsum, scan
@@ -112,6 +112,26 @@ def test_products_and_infinities(device: DeviceContext) -> None:
         np.testing.assert_array_equal(found(cumprod(placed(device, x))), np.cumprod(x, 1))
 
 
+@pytest.mark.parametrize("shape", [(40,), (9001,), (5000, 3)])
+def test_a_function_branches_and_captures(device: DeviceContext, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(5).integers(0, 9, shape).astype(np.float32)
+
+    def capped(most: Float32) -> Any:
+        def total(a: Any, b: Any) -> Any:
+            total = a + b
+            if total > most:
+                total = most
+            return total
+
+        return total
+
+    for most in (20, 70):
+        result = found(scan(placed(device, x), capped(Float32(most)), 0))
+        np.testing.assert_array_equal(result, np.minimum(np.cumsum(x, 0), most))
+    both = found(scan(placed(device, x), lambda a, b: a if abs(a) > abs(b) else b, 0))
+    np.testing.assert_array_equal(both, np.maximum.accumulate(x, 0))
+
+
 def test_sums_of_floats_are_the_same_each_time(device: DeviceContext) -> None:
     x = np.random.default_rng(4).random(1_000_000, np.float32)
     tensor = placed(device, x)
@@ -151,6 +171,12 @@ def test_words_are_those_of_numpy(device: DeviceContext, kind: str) -> None:
 
 def test_what_is_refused() -> None:
     x: Any = np.ones(3)
+    needed = "tuple.Float32, Float32., where a Float32 is needed(.|\n)*return a Float32"
+    with pytest.raises(CompileError, match=needed):
+        scan(np.ones(3, np.float32), lambda a, b: (a, b))
+    needed = "Float64, which is not a Float32 without losing something(.|\n)*as the elements are here"
+    with pytest.raises(CompileError, match=needed):
+        scan(np.ones(3, np.float32), lambda a, b: Float64(a) + b)
     with pytest.raises(LaunchError, match="scan: function is 'sum'"):
         scan(x, "sum")  # pyright: ignore[reportArgumentType]
     with pytest.raises(LaunchError, match="an exclusive scan begins with init"):
@@ -173,12 +199,12 @@ def test_the_way_of_gpus_runs_on_a_cpu_too(
     tiles = -(-n // each)
     scratch = np.zeros(1 + rows * posts_of(tiles), np.int64)
     source, target, posts = (placed(device, array) for array in (x, np.zeros_like(x), scratch))
-    options: dict[str, Any] = {"function": add, "kind": Float32, "exclusive": exclusive, "several": tiles > 1}
+    options: dict[str, Any] = {"kind": Float32, "exclusive": exclusive, "several": tiles > 1}
     options |= {"threads": threads, "lanes": lanes, "vectors": vectors, "resident": 1}
     options |= {"wide": (n % lanes == 0,) * 2, "shared_mem_bytes": SLOTS * each * 4}
     line, counts = ((n,), 1), (n, tiles, tiles * rows)
     ends = source.storage, *line, target.storage, *line, posts.storage
-    arguments = *ends, *counts, (rows,), Float32(init) if exclusive else None
+    arguments = add, *ends, *counts, (rows,), Float32(init) if exclusive else None
     block = threads + 32 * HELPERS
     device.enqueue_function(scan_tiles, *arguments, **options, grid_dim=grid, block_dim=block)
     sums = np.cumsum(x, 1)

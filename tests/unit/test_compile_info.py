@@ -101,6 +101,22 @@ def test_types_by_name_and_by_position() -> None:
     )
 
 
+def test_none_and_tuples_where_the_annotation_is_open() -> None:
+    @kernel
+    def shifted(x: Pointer[Float32], by: Any, extents: Any):
+        place = extents[0] * extents[1] if extents else global_idx.x
+        x[place] = 0.0 if by is None else by
+
+    def made(**named: Any) -> str:
+        return str(compile_info(shifted, target="sm_90", emission_kind="asm", **named))
+
+    assert "mul.lo.s64" not in made(by=None, extents=())
+    assert "mul.lo.s64" in made(by=Float32, extents=(Int, Int))
+    assert made(by=None, extents=(Int, Int32)) == made(by=None, extents=tuple[Int, Int32])
+    with pytest.raises(CompileError, match="found the int 3, allowed is a type"):
+        made(by=None, extents=(Int, 3))
+
+
 def test_plain_functions() -> None:
     def nothing(x: Pointer[Float32]) -> None:
         x[0] = 1.0

@@ -189,22 +189,25 @@ def converted(value: Any, like: Pointer[Any], whose: str) -> Any:
     return converted_to(like.element_type, value, whose)
 
 
-def converted_to(kind: Any, value: Any, whose: str = "the function's result is") -> Any:
-    """A value as one of a class, where that loses nothing."""
+def converted_to(kind: Any, value: Any, whose: str = "the function's result is", *, cure: str = "") -> Any:
+    """A value as one of a class, where that loses nothing; ``cure`` says in a message what to do."""
     value = python_number(value)
     if not issubclass(kind, Number):
-        return value if isinstance(value, kind) else _refuse(value, kind, whose)
+        return value if isinstance(value, kind) else _refuse(value, kind, whose, cure)
     known = isinstance(value, (bool, int, float))
     if not known and not (isinstance(value, Number) and value.lanes == 1):
-        _refuse(value, kind, whose)
+        _refuse(value, kind, whose, cure)
     if not known and value.weak is None and promote(value.dtype, kind.dtype) is not kind.dtype:
-        _refuse(value, kind, whose)
+        _refuse(value, kind, whose, cure)
     return kind.of(to_type(value, kind, current()))
 
 
-def _refuse(value: Any, kind: type[Any], whose: str) -> NoReturn:
+def _refuse(value: Any, kind: type[Any], whose: str, cure: str) -> NoReturn:
     found = describe_annotation(type_of(spec_of(value)))
     message = f"{whose} {a_(found)}, which is not {a_(kind.__name__)} without losing something"
+    cure = cure or f"convert it, or give init= or the destination the type {found}"
+    if not isinstance(value, Number):
+        cure = f"return {a_(kind.__name__)}" if "result" in whose else cure
     if not issubclass(kind, Number) or not isinstance(value, Number):
         message = f"{whose} {a_(found)}, where {a_(kind.__name__)} is needed"
-    refuse("argument-type", message, hint=f"convert it, or give init= or the destination the type {found}")
+    refuse("argument-type", message, hint=cure)

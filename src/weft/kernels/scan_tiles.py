@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from weft.algorithm.elements import converted_to
 from weft.algorithm.lookback import before_tile, of_lanes, posts_of, tell, words
 from weft.atomic import Atomic
+from weft.diagnostics import a_
 from weft.gpu import barrier, block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id
 from weft.gpu.bulk import async_bulk_prefetch
 from weft.gpu.sync import named_barrier
@@ -26,8 +28,14 @@ _SCANNED, _FOUND = 1, 2
 """Barriers: of those that scan with the warp that tells, and with the one that looks."""
 
 
+def element(kind: Any, value: Any) -> Any:
+    """What the function gives, as an element; refused where that would lose something."""
+    return converted_to(kind, value, cure=f"return {a_(kind.__name__)}, as the elements are here")
+
+
 @kernel
 def scan_tiles(
+    function: Callable[..., Any],
     src: Pointer[Any],
     src_steps: Any,
     src_step: Int,
@@ -41,7 +49,6 @@ def scan_tiles(
     extents: Any,
     init: Any,
     *,
-    function: Comptime[Callable[..., Any]],
     kind: Comptime[Any],
     exclusive: Comptime[bool],
     several: Comptime[bool],
@@ -60,6 +67,10 @@ def scan_tiles(
     """
     launch_bounds(threads + HELPERS * warp.WARP_SIZE, resident)
     warps = threads // warp.WARP_SIZE
+
+    def join(a: Any, b: Any) -> Any:
+        return element(kind, function(a, b))
+
     numbers = stack_allocation(UInt32, _NUMBERS, address_space=AddressSpace.SHARED)
     parts = stack_allocation(kind, SLOTS * warps, address_space=AddressSpace.SHARED)
     heads = stack_allocation(kind, 2 * warps, address_space=AddressSpace.SHARED)
@@ -71,7 +82,7 @@ def scan_tiles(
     if warp_id() < warps:
         rows = (src, src_steps, src_step), (dst, dst_steps, dst_step), n, extents
         _scan(
-            function,
+            join,
             rows,
             shared,
             counts,
@@ -85,9 +96,9 @@ def scan_tiles(
     elif warp_id() == warps:
         asked = wide[0] and lanes * src.dtype.itemsize % WIDE == 0
         rows = src, src_steps, n, extents, threads * vectors * lanes if asked else 0
-        _tell_all(function, rows, scratch, shared, counts, init, several=several, warps=warps)
+        _tell_all(join, rows, scratch, shared, counts, init, several=several, warps=warps)
     else:
-        _look_all(function, scratch, shared, counts, init, several=several, warps=warps)
+        _look_all(join, scratch, shared, counts, init, several=several, warps=warps)
 
 
 @func

@@ -21,7 +21,7 @@ from weft.gpu import block_idx, global_idx, warp
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.places import merged
 from weft.kernels.row_memory import begin
-from weft.kernels.scan_tiles import HELPERS, SLOTS, WIDE, scan_tiles
+from weft.kernels.scan_tiles import HELPERS, SLOTS, WIDE, element, scan_tiles
 from weft.lang import Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel
 from weft.lang.number import number_class
 from weft.math import min as least
@@ -39,6 +39,7 @@ _CPU_TILE = 1 << 13
 
 @kernel
 def scan_stretches(
+    function: Callable[..., Any],
     src: Pointer[Any],
     src_steps: Any,
     src_step: Int,
@@ -51,13 +52,16 @@ def scan_stretches(
     extents: Any,
     init: Any,
     *,
-    function: Comptime[Callable[..., Any]],
     kind: Comptime[Any],
     exclusive: Comptime[bool],
     several: Comptime[bool],
     each: Comptime[int],
 ):
     """A tile of a row by one thread: joined, then scanned behind what the tile before has posted."""
+
+    def join(a: Any, b: Any) -> Any:
+        return element(kind, function(a, b))
+
     number = counter(scratch) if several else block_idx.x
     row, tile = number // tiles, number % tiles
     posts = scratch.bitcast(UInt64) + (1 + row * (tiles * words(kind)))
@@ -67,19 +71,20 @@ def scan_stretches(
     if init is not None:
         head, has = kind(init), Bool(True)
     if several:
-        own = _joined(function, source, first, end, src_step, kind=kind)
+        own = _joined(join, source, first, end, src_step, kind=kind)
         if tile > 0:
             before, state = peek(posts, tile - 1, kind)
             while state == 0:
                 before, state = peek(posts, tile - 1, kind)
             head, has = before, Bool(True)
         if tile + 1 < tiles:
-            post(posts, tile, has.select(function(head, own), own), UInt32(WHOLE))
-    _run(function, source, target, first, end, src_step, dst_step, head, has, exclusive=exclusive)
+            post(posts, tile, has.select(join(head, own), own), UInt32(WHOLE))
+    _run(join, source, target, first, end, src_step, dst_step, head, has, exclusive=exclusive)
 
 
 @kernel
 def scan_threads(
+    function: Callable[..., Any],
     src: Pointer[Any],
     src_steps: Any,
     src_step: Int,
@@ -91,18 +96,21 @@ def scan_threads(
     extents: Any,
     init: Any,
     *,
-    function: Comptime[Callable[..., Any]],
     kind: Comptime[Any],
     exclusive: Comptime[bool],
 ):
     """A row by a thread."""
+
+    def join(a: Any, b: Any) -> Any:
+        return element(kind, function(a, b))
+
     row = global_idx.x
     if row < rows:
         source, target = begin(src, src_steps, row, extents), begin(dst, dst_steps, row, extents)
         head, has = source[0].cast(kind), Bool(False)
         if init is not None:
             head, has = kind(init), Bool(True)
-        _run(function, source, target, Int(0), n, src_step, dst_step, head, has, exclusive=exclusive)
+        _run(join, source, target, Int(0), n, src_step, dst_step, head, has, exclusive=exclusive)
 
 
 @func
@@ -226,7 +234,8 @@ def scan(
     Args:
         x: numbers, of any shape and strides, or bools for a word. 16-bit floats are joined as Float32.
         function: of what was accumulated and what comes next, both of the type of ``x``, which is also the
-            result's; it need not commute. Or ``"add"``, ``"mul"``, ``"min"``, ``"max"``, which are
+            result's; it need not commute, and may branch. What it captures becomes arguments, as for
+            ``weft.algorithm``. Or ``"add"``, ``"mul"``, ``"min"``, ``"max"``, which are
             ``np.add.accumulate`` and its kin: of ``"add"`` and ``"mul"`` integers become 64 bits, unless
             ``out`` has their type; of ``"min"`` and ``"max"`` nan is the result from where it occurs.
         axis: along which.
@@ -285,13 +294,18 @@ def _scan(
     kind: Any = number_class(dtype if dtype.bits >= 32 or dtype.kind in ("int", "uint") else wide)
     if source.size:
         first = first_of("init", init, kind)
-        named = {"function": function, "kind": kind, "exclusive": exclusive}
-        _launch(op, source, target, along, first, named)
+        _launch(op, source, target, along, function, first, {"kind": kind, "exclusive": exclusive})
     return op.give(target)
 
 
 def _launch(
-    op: Operands, source: Operand, target: Operand, along: int, init: Any, named: dict[str, Any]
+    op: Operands,
+    source: Operand,
+    target: Operand,
+    along: int,
+    function: Callable[..., Any],
+    init: Any,
+    named: dict[str, Any],
 ) -> None:
     """Choose how rows are spread over threads."""
     n, order = source.shape[along], [k for k in range(len(source.shape)) if k != along]
@@ -299,6 +313,7 @@ def _launch(
     extents, steps = merged(tuple(source.shape[k] for k in order), *steps)
     number, ends = math.prod(extents), (source, target)
     lines = [part for o, own in zip(ends, steps, strict=True) for part in (o.memory, own, o.strides[along])]
+    lines.insert(0, function)
     if n <= _SHORT or (source.strides[along] > 1 and number >= _MANY):
         op.launch(scan_threads, -(-number // _THREADS), _THREADS, *lines, number, n, extents, init, **named)
         return

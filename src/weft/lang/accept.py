@@ -542,7 +542,12 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
     if wanted is not None or is_open(annotation):
         if given is MISSING or is_open(given):
             raise Mismatch("no type", "a type")
-        if given is None or isinstance(given, (int, float, str)):
+        if given is None:
+            return StaticSpec(None)
+        if type(given) is tuple:
+            parts = cast("tuple[Any, ...]", given)
+            return PartsSpec(tuple([spec_of_annotation(annotation, part) for part in parts]), tuple)
+        if isinstance(given, (int, float, str)):
             raise Mismatch(describe(given), "a type")
         if type(given) in _FUNCTIONS or isinstance(given, Func):
             return _accept_any(given, _as_given)[0]
