@@ -11,9 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, arrays, found, placed
-from weft import DeviceError, LaunchError
+from weft import DeviceError, Float64, Int, LaunchError, struct
 from weft.gpu.host import DeviceContext
 from weft.kernels import argsort, embedding, put, put_along_axis, take, take_along_axis
+from weft.kernels.operands import Operands
+
+
+@struct
+class Pair:
+    a: Float64
+    b: Int
 
 
 @settings(max_examples=7)
@@ -134,7 +141,7 @@ def test_a_cpu_goes_by_rows_as_by_elements(
     monkeypatch.setattr("weft.calls.planned.plans_by_key", {})
     if not one_by_one:  # by atomics and in the order of memory, as a GPU does it
         monkeypatch.setattr("weft.kernels.gathering._in_order", Mock(return_value=False))
-        monkeypatch.setattr("weft.kernels.gathering.COLUMN", 0)
+        monkeypatch.setattr("weft.kernels.along_axis.COLUMN", 0)
     np.testing.assert_array_equal(take_along_axis(x, places, axis), np.take_along_axis(x, places, axis))
     last, total = x.copy(), x.copy()
     for k in range(20):  # NumPy does not say which of several stays
@@ -200,8 +207,9 @@ def test_what_does_not_fit_is_refused() -> None:
         take(x, x)
     with pytest.raises(LaunchError, match="values is of shape \\(3, 4\\), and that of x with a place"):
         put(x, i, np.ones((3, 4), np.float32))
-    with pytest.raises(LaunchError, match="x is of Float32, not of Float64"):
-        put(x, i, np.ones((2, 4)))
+    for call in (lambda: put(x, i, np.ones((2, 4))), lambda: put_along_axis(x, i[None], np.ones((1, 2)), 1)):
+        with pytest.raises(LaunchError, match=r"values is of Float64, and x is of Float32(.|\n)*to Float32"):
+            call()
     with pytest.raises(DeviceError, match="an index is outside of the axis"):
         take(x, np.array([3]), 0)
 
@@ -214,11 +222,50 @@ def test_elements_that_only_numpy_knows_are_put(device: DeviceContext) -> None:
         put(x, np.array([4, 0, 2]), values)
         np.testing.assert_array_equal(x, right)
     for wide, add, words in (
-        (complex, False, "of 16 bytes, which it does not move"),
+        ("f8, f8, f8", False, "of 24 bytes, which it does not move"),
         (np.complex64, True, "is no number"),
     ):
         with pytest.raises(LaunchError, match=words):
             put(np.zeros(5, wide), np.array([1]), np.ones(1, wide), add=add)
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_elements_of_16_bytes_are_put(
+    monkeypatch: pytest.MonkeyPatch, axis: int, deterministic: bool
+) -> None:
+    generator = np.random.default_rng(axis)
+    for loops in (True, False):  # and the way of GPUs
+        monkeypatch.setattr(Operands, "threads_are_loops", property(lambda _, loops=loops: loops))
+        monkeypatch.setattr("weft.calls.planned.plans_by_key", {})
+        wide = generator.integers(-9, 9, (6, 20, 8)) + 1j
+        for x in (wide, wide[::2, :, 1::2], wide.transpose(2, 0, 1), wide[:, ::-1]):
+            shape = (*x.shape[:axis], 3, *x.shape[axis + 1 :])
+            values = np.asfortranarray(generator.integers(-9, 9, shape) + 2j)
+            places, right = generator.permutation(x.shape[axis])[:3] - x.shape[axis], x.copy()
+            np.moveaxis(right, axis, 0)[places] = np.moveaxis(values, axis, 0)
+            assert put(x, places, values, axis, deterministic=deterministic) is x
+            np.testing.assert_array_equal(x, right)
+            rows = np.argsort(generator.random(x.shape), axis)[tuple(map(slice, shape))]
+            np.put_along_axis(right, rows, values, axis)
+            put_along_axis(x, rows, values, axis, deterministic=deterministic)
+            np.testing.assert_array_equal(x, right)
+            put_along_axis(x, rows[0, 0], values[0, 0], None, deterministic=deterministic)
+            right.flat[rows[0, 0]] = values[0, 0]
+            np.testing.assert_array_equal(x, right)
+
+
+def test_structs_of_16_bytes_are_put(device: DeviceContext) -> None:
+    buffer, values = (device.enqueue_create_buffer(Pair, n) for n in (5, 2))
+    for memory, first in ((buffer, 0), (values, 10)):
+        with memory.map_to_host() as host:
+            for i in range(len(memory)):
+                host[i] = Pair(Float64(first + i), Int(first - i))
+    assert put(buffer, np.array([1, -1]), values) is buffer
+    with buffer.map_to_host() as host:
+        assert [(float(pair["a"]), int(pair["b"])) for pair in host.numpy()] == [
+            *((0, 0), (10, 10), (2, -2), (3, -3), (11, 9))
+        ]
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32, np.float64])

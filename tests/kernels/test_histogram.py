@@ -44,9 +44,14 @@ def test_elements_on_the_ends_of_parts(
     np.testing.assert_array_equal(found(histogram(placed(device, x), bins, ends)), right)
 
 
+def test_a_range_of_equals_is_numpys() -> None:
+    x = np.array([0.4, 0.5, 1.0, 1.2, 1.5, 1.6])
+    np.testing.assert_array_equal(histogram(x, 3, (1, 1)), np.histogram(x, 3, (1, 1))[0])
+
+
 def test_ranges_without_extent_are_refused() -> None:
-    with pytest.raises(LaunchError, match="range is from 1\\.0 to 1\\.0"):
-        histogram(np.zeros(3), 3, (1, 1))
+    with pytest.raises(LaunchError, match="range is from 3\\.0 to 1\\.0"):
+        histogram(np.zeros(3), 3, (3, 1))
     with pytest.raises(LaunchError, match="range is from -1e\\+308 to 1e\\+308"):
         histogram(np.zeros(3), 3, (-1e308, 1e308))
     for ends in (3, (0, 1, 2), (0.0, np.inf), (np.nan, 1.0)):  # NumPy refuses the last three, too

@@ -310,6 +310,8 @@ def test_what_is_refused() -> None:
         ),
         (((np.ones((), np.float32), x), {}), "a is a number"),
         (((x, x.T), {"epilogue": 3}), "epilogue is an int"),
+        (((x, x.T), {"dtype": int}), "dtype: int is not an element type"),
+        (((x, x.T), {"dtype": np.bool_}), "dtype is Bool, and a product is of numbers"),
     ]
     for (args, named), words in cases:
         with pytest.raises(LaunchError) as refused:
@@ -352,6 +354,19 @@ def three(x: Any) -> int:
 
 def much(x: Any) -> str:
     return "much"
+
+
+def test_functions_of_python_as_epilogues() -> None:
+    x = np.array([[1, 2], [3, 4]], np.float32)
+    np.testing.assert_array_equal(matmul(x, x, epilogue=Float32), x @ x)
+    numpys = {"exp": np.exp}
+    for function, words in (
+        (numpys["exp"], "is Python's and is not compiled(.|\n)*pass weft.math.exp"),
+        (float, "exists only at run time"),
+        (int, "exists only at run time"),
+    ):
+        with pytest.raises(CompileError, match=words):
+            matmul(x, x, epilogue=function)
 
 
 def test_an_epilogue_of_the_element_alone() -> None:

@@ -179,6 +179,8 @@ def test_what_is_refused() -> None:
         scan(np.ones(3, np.float32), lambda a, b: Float64(a) + b)
     with pytest.raises(LaunchError, match="scan: function is 'sum'"):
         scan(x, "sum")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(LaunchError, match="scan: function is `sin`, which does not take two numbers"):
+        scan(x, cast("Any", np.sin))
     with pytest.raises(LaunchError, match="an exclusive scan begins with init"):
         scan(x, "add", exclusive=True)
     with pytest.raises(LaunchError, match="cumsum: out is of Float64"):

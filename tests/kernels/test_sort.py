@@ -180,15 +180,32 @@ def test_what_may_stay_is_written_down_where_there_is_room(device: DeviceContext
 def test_what_is_no_number_is_refused(kind: Any) -> None:
     x, numbers = np.zeros((2, 3), kind), np.zeros((2, 3), np.float32)
     calls = [lambda: sort(x), lambda: argsort(x), lambda: topk(x, 1)]
-    calls += [lambda: sort_by_key(x, numbers), lambda: sort_by_key(numbers, x), lambda: sort(x, 0)]
+    calls += [lambda: sort_by_key(x, numbers), lambda: sort(x, 0)]
     for call in calls:
         with pytest.raises(LaunchError, match="no number or bool"):
             call()
 
 
+@pytest.mark.parametrize("kind", ["complex64", "complex128", [("a", "f4"), ("b", "f4")]], ids=str)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_values_that_are_no_numbers_go_along(kind: Any, axis: int) -> None:
+    generator = np.random.default_rng(axis)
+    for shape in ((3, 500), (500, 3), (0, 4)):
+        keys = generator.integers(0, 99, shape)
+        bits = generator.integers(0, 99, (*shape, np.dtype(kind).itemsize // 4)).astype(np.float32)
+        values = bits.view(kind)[..., 0]
+        for moved in (values, np.asfortranarray(values), values[::-1]):
+            out = np.zeros(shape, keys.dtype), np.zeros(shape, kind)[::-1]
+            for made in (sort_by_key(keys, moved, axis), sort_by_key(keys, moved, axis, out=out)):
+                np.testing.assert_array_equal(made[0], np.sort(keys, axis))
+                order = np.argsort(keys, axis, kind="stable")
+                np.testing.assert_array_equal(made[1], np.take_along_axis(moved, order, axis), strict=True)
+
+
 def test_elements_of_other_sizes_are_refused_where_they_are_moved() -> None:
     x, rows = np.zeros((2, 3), "f8, f8, f8"), np.array([0])
-    for call in (lambda: transpose(x), lambda: take(x, rows, 0), lambda: embedding(rows, x)):
+    calls = [lambda: transpose(x), lambda: take(x, rows, 0), lambda: embedding(rows, x)]
+    for call in (*calls, lambda: sort_by_key(np.zeros((2, 3)), x)):
         with pytest.raises(LaunchError, match="whose elements are of 24 bytes, which it does not move"):
             call()
 

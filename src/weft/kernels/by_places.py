@@ -154,11 +154,12 @@ def put_in_order(
     n: Int,
     extents: Any,
     *,
+    kind: Comptime[Any],
     add: Comptime[bool],
 ):
     """A row a thread."""
-    row = begin(x, steps[0], block_idx.x, extents)
-    places, given = (begin(p, steps[i + 1], block_idx.x, extents) for i, p in enumerate((indices, values)))
+    row, places = (begin(p, steps[i], block_idx.x, extents) for i, p in enumerate((x.bitcast(kind), indices)))
+    given = begin(values.bitcast(kind), steps[2], block_idx.x, extents)
     for k in range(number):
         at = inside(Int(places[k * each[1]]), n) * each[0]
         if add:
@@ -178,14 +179,15 @@ def put_by_parts(
     n: Int,
     steps: Any,
     *,
+    kind: Comptime[Any],
     add: Comptime[bool],
 ):
     """A part of all places a thread."""
     before, first = block_idx.x // parts, block_idx.x % parts * WIDE
     end = least(first + WIDE, inner)
     for row in range(rows):
-        to = x + (before * steps[0] + inside(Int(indices[row]), n) * steps[1])
-        given = values + (before * rows + row) * inner
+        to = x.bitcast(kind) + (before * steps[0] + inside(Int(indices[row]), n) * steps[1])
+        given = values.bitcast(kind) + (before * rows + row) * inner
         for part in range(first, end):
             if add:
                 to[part * steps[2]] += given[part]

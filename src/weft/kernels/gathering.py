@@ -17,6 +17,7 @@ from weft.atomic import Atomic
 from weft.calls.planned import planned
 from weft.dtype import as_dtype
 from weft.gpu import block_idx, thread_idx
+from weft.kernels.along_axis import fixed, take_along
 from weft.kernels.by_places import (
     WIDE,
     Places,
@@ -24,7 +25,6 @@ from weft.kernels.by_places import (
     put_by_parts,
     put_in_order,
     take_by_loops,
-    take_in_rows,
 )
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator
@@ -33,13 +33,12 @@ from weft.kernels.row_memory import begin
 from weft.kernels.sorts import sort
 from weft.lang import Comptime, Int, Int32, Int64, Pointer, kernel, unroll
 from weft.lang.generic import written
+from weft.lang.number import type_name
 from weft.math import min as least
 
 A = TypeVar("A")
 THREADS, TAKING, EACH = 256, 64, 8
 """A block's threads, and of those that take; vectors of a thread that are on their way together."""
-COLUMN = 4096
-"""So many lines of memory, which a column is at most, a core's cache holds for each of three arrays."""
 FREE = -1
 """The number of what nobody writes."""
 
@@ -162,21 +161,7 @@ def take_along_axis(x: A, indices: Any, axis: int | None = -1, *, out: Any = Non
     source, numbers, along = _row_by_row(op, op["x"], op["indices"], axis)
     target = op.result(numbers.shape, source.dtype, out)
     if target.size:
-        step, results = source.strides[along], target
-        if source.dtype.itemsize == 16:
-            source, results, step = source.halved(), target.halved(), 2 * step
-            numbers = numbers.seen(results.shape, (*numbers.strides, 0))
-        lines = results.shape, _fixed(source, along), numbers.strides, results.strides
-        if op.threads_are_loops and source.shape[along] <= COLUMN:
-            lines = [(*line[:along], *line[along + 1 :], line[along]) for line in lines]
-        extents, steps = merged(*lines)
-        if op.threads_are_loops:
-            operands = [*zip((source, numbers, results), steps, strict=True)]
-            take_in_rows(op, operands, extents, source.shape[along], step, source.bits)
-            return op.give(target)
-        lines = (source, steps[0], step, numbers, steps[1], target, steps[2])
-        counts, grid = (results.size, source.shape[along], extents), -(-results.size // THREADS)
-        op.launch(taken_along, grid, THREADS, *lines, *counts, bits=source.bits, threads=THREADS)
+        take_along(op, source, numbers, target, along)
     return op.give(target)
 
 
@@ -211,35 +196,6 @@ def _spread(x: Operand, shape: Sequence[int]) -> Operand:
         hint = f"pass one of shape {(*shape,)}, or with 1 in place of some of these numbers"
         x.refuse(f"of shape {x.shape}, and indices ask for {(*shape,)}", hint)
     return x.seen((*shape,), tuple([0 if a != b else s for a, b, s in zip(own, shape, steps, strict=True)]))
-
-
-def _fixed(x: Operand, along: int) -> tuple[int, ...]:
-    """How far neighbours lie apart, where places along an axis are another's to say."""
-    return (*x.strides[:along], 0, *x.strides[along + 1 :])
-
-
-@kernel
-def taken_along(
-    x: Pointer[Any],
-    x_steps: Any,
-    x_step: Int,
-    indices: Pointer[Any],
-    steps: Any,
-    out: Pointer[Any],
-    out_steps: Any,
-    number: Int,
-    n: Int,
-    extents: Any,
-    *,
-    bits: Comptime[Any],
-    threads: Comptime[int],
-):
-    """An element a thread."""
-    unit = block_idx.x * threads + thread_idx.x
-    if unit < number:
-        place = inside(Int(begin(indices, steps, unit, extents)[0]), n)
-        row = begin(x.bitcast(bits), x_steps, unit, extents)
-        begin(out.bitcast(bits), out_steps, unit, extents)[0] = row[place * x_step]
 
 
 def _width(places: Places, *operands: Operand) -> int:
@@ -315,20 +271,18 @@ def put(
         array([ 2.,  0., 33.], dtype=float32)
     """
     op = Operands("put", indices=indices, values=values)
-    numbers, given = op["indices"].of("integer"), _movable(op["values"], add)
-    op.first = given
-    target = op.result(_shape_of("put", x), given.dtype, x, name="x")
+    numbers, given, target = _written(op, x, add)
     along = op.axis(axis, target)
     numbers.shaped((numbers.size,), "indices are on one axis, so it is")
     shape = tuple(numbers.size if n == along else extent for n, extent in enumerate(target.shape))
     given.shaped(shape, "that of x with a place for each index is")
     if not given.size:
         return op.give(target)
-    numbers, given = contiguous(op, numbers), contiguous(op, given)
-    made, places = target, _places(target, along)
+    numbers, given = contiguous(op, numbers), contiguous(op, given).halved()
+    made, places = target, _places(target.halved(), along)
     if places is None:
         made = contiguous(op, target)
-        places = _places(made, along)
+        places = _places(made.halved(), along)
     assert places is not None  # of what is contiguous
     _put(op, places, numbers, given, made, add=add, deterministic=deterministic)
     if made is not target:
@@ -365,27 +319,30 @@ def put_along_axis(
                [4, 0, 5]])
     """
     op = Operands("put_along_axis", indices=indices, values=values)
-    given = _movable(op["values"], add)
-    op.first = given
-    target = op.result(_shape_of("put_along_axis", x), given.dtype, x, name="x")
+    _, given, target = _written(op, x, add)
     whole = target.seen(target.shape, row_major(target.shape))
     rows, numbers, along = _row_by_row(op, whole, op["indices"], axis)
     given = _spread(given, numbers.shape)
     own = [*target.shape[:along], rows.shape[along], *target.shape[along + 1 :]]
     if given.size and axis is not None and own == [*rows.shape] and _in_order(op, target, add):
-        lines = rows.shape, target.strides, numbers.strides, given.strides
+        if given.dtype.itemsize == 16:
+            rows, given = rows.halved(), given.halved()
+            numbers = numbers.seen(given.shape, (*numbers.strides, 0))
+        lines = rows.shape, target.halved().strides, numbers.strides, given.strides
         extents, steps = merged(*[(*line[:along], *line[along + 1 :]) for line in lines])
         each = tuple([line[along] for line in lines[1:]])
         counts = numbers.shape[along], rows.shape[along], extents
-        op.launch(put_in_order, prod(extents), 1, target, numbers, given, steps, each, *counts, add=add)
+        known = {"kind": given.kind if add else given.bits, "add": add}
+        op.launch(put_in_order, prod(extents), 1, target, numbers, given, steps, each, *counts, **known)
     elif given.size:
         made, given = contiguous(op, target), contiguous(op, given)
         places, threads = op.scratch(numbers.size, as_dtype("int64")), _threads(op)
-        extents, steps = merged(numbers.shape, _fixed(rows, along), numbers.strides)
+        extents, steps = merged(numbers.shape, fixed(rows, along), numbers.strides)
         counts = steps[0], rows.strides[along], numbers.size, rows.shape[along], extents
         grid = -(-numbers.size // threads)
         op.launch(flattened, grid, threads, numbers, steps[1], places, *counts, threads=threads)
-        flat = Places(1, made.size, 1, (0, 1, 0))
+        halves = 2 if given.dtype.itemsize == 16 else 1
+        flat, given = Places(1, made.size, halves, (0, halves, halves - 1)), given.halved()
         _put(op, flat, places, given, made, add=add, deterministic=deterministic)
         if made is not target:
             copy(op, made, target)
@@ -417,17 +374,18 @@ def flattened(
         places[unit] = begin(Int(0), x_steps, unit, extents) + place * x_step
 
 
-def _movable(given: Operand, add: bool) -> Operand:
-    """Elements that can be put, or added."""
+def _written(op: Operands, x: Any, add: bool) -> tuple[Operand, Operand, Operand]:
+    """The indices, what is put or added, and where: an array of the same type."""
+    numbers, given, into = op["indices"].of("integer"), op["values"], Operand(op.operation, "x", x)
     if add:
-        return given.of("number")
-    if given.dtype.kind == "element":
-        _ = given.bits  # by which they are moved, or refused
-    return given
-
-
-def _shape_of(operation: str, x: Any) -> tuple[int, ...]:
-    return Operand(operation, "x", x).shape
+        given.of("number")
+    elif given.dtype.kind == "element":
+        _ = given.halved().bits  # by which they are moved, or refused
+    if given.dtype != into.dtype:
+        found = f"of {type_name(given.dtype)}, and x is of {type_name(into.dtype)}"
+        given.refuse(found, f"convert it to {type_name(into.dtype)}")
+    op.first = given
+    return numbers, given, op.result(into.shape, given.dtype, x, name="x")
 
 
 def _put(
@@ -440,26 +398,28 @@ def _put(
     add: bool,
     deterministic: bool,
 ) -> None:
-    rows, inner = numbers.size, places.inner
+    rows, inner, kind = numbers.size, places.inner, given.kind if add else given.bits
     if _in_order(op, x, add):
         parts = -(-inner // WIDE)
         arguments = numbers, given, x, rows, inner, parts, places.n, places.steps
-        op.launch(put_by_parts, places.outer * parts, 1, *arguments, add=add)
+        op.launch(put_by_parts, places.outer * parts, 1, *arguments, kind=kind, add=add)
         return
-    known = {"threads": _threads(op), "number": Int32 if given.size < 1 << 31 else Int}
+    number: Any = Int32 if given.size < 1 << 31 else Int
+    known: dict[str, Any] = {"threads": _threads(op), "number": number}
+    moved = {**known, "kind": kind}
     settled = not deterministic or (add and given.dtype.kind in DTYPE_KINDS["integer"])
     threads = _threads(op)
     grid, of_rows = -(-given.size // threads), -(-rows // threads)
     shape = rows, inner, places.outer, places.n, places.steps
     if settled:
         arguments = numbers, given, x, numbers, *shape
-        op.launch(scattered, grid, threads, *arguments, add=add, owned=False, **known)
+        op.launch(scattered, grid, threads, *arguments, add=add, owned=False, **moved)
     elif not add:
         owners = op.scratch(places.n, as_dtype("int64"))
         op.launch(freed, -(-places.n // threads), threads, owners, places.n, threads=threads)
         op.launch(claimed, of_rows, threads, numbers, owners, rows, places.n, threads=threads)
         arguments = numbers, given, x, owners, *shape
-        op.launch(scattered, grid, threads, *arguments, add=False, owned=True, **known)
+        op.launch(scattered, grid, threads, *arguments, add=False, owned=True, **moved)
     else:
         if places.n >> 31 or rows >> 32:
             x.refuse(f"of {places.n} places, too many to sort {rows} by", "pass deterministic=False")
@@ -504,6 +464,7 @@ def scattered(
     n: Int,
     steps: Any,
     *,
+    kind: Comptime[Any],
     add: Comptime[bool],
     owned: Comptime[bool],
     threads: Comptime[int],
@@ -514,11 +475,11 @@ def scattered(
     if unit < rows * inner * outer:
         part, row, before = parts_of(unit, inner, rows, number)
         place = inside(Int(indices[row]), n)
-        at = before * steps[0] + place * steps[1] + part * steps[2]
+        to = x.bitcast(kind) + (before * steps[0] + place * steps[1] + part * steps[2])
         if add:
-            Atomic.fetch_add(x + at, values[unit], ordering="relaxed")
+            Atomic.fetch_add(to, values.bitcast(kind)[unit], ordering="relaxed")
         elif not owned or owners[place] == row:
-            x[at] = values[unit]
+            to[0] = values.bitcast(kind)[unit]
 
 
 @kernel

@@ -48,7 +48,7 @@ def histogram(x: A, bins: int = 10, range: tuple[float, float] | None = None, *,
         x: numbers, of any shape and strides.
         bins: how many parts.
         range: the lower end and the upper one: ``(0, 256)`` with 256 bins counts bytes. Without it the least
-            and the greatest element, for which the host waits; of equals half less and more, of none 0 and 1.
+            and the greatest element, for which the host waits, of none 0 and 1; of equals half less and more.
         out: where the result goes, (bins,).
 
     Raises:
@@ -101,7 +101,8 @@ def _ends(given: Any) -> tuple[float, float]:
         message = f"histogram: range= takes two finite numbers, not {given!r}"
         hint = "write range=(low, high), or leave it out: then it is from x.min() to x.max()"
         raise LaunchError.here("argument-type", message, hint, at=("range", 2))
-    return ends[0], ends[1]
+    low, high = ends
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
 def _ends_of_data(x: Any) -> tuple[float, float]:

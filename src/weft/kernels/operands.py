@@ -449,7 +449,11 @@ def maker(first: Operand, shape: Shape, dtype: DType) -> Make:
         return lambda context: context.enqueue_create_buffer(dtype, _size(shape)).tensor(layout)
     library: Any = sys.modules.get(_library(like))
     if library is not None and library.__name__ == "torch":
-        return _torch_maker(library, like, shape, getattr(library, dtype.name))
+        kind = getattr(library, dtype.name, None)
+        if not isinstance(kind, library.dtype):
+            message = f"PyTorch has no {dtype.name}, and an array of that is to be made"
+            raise LaunchError.here("argument-type", message, "pass out=, a weft.Tensor say") from None
+        return _torch_maker(library, like, shape, kind)
     if library is not None and library.__name__ == "cupy":
 
         def make_cupy(context: DeviceContext) -> Any:

@@ -274,6 +274,8 @@ def _takes_two(function: Any) -> bool:
     """Whether it can be called with two arguments, as far as Python knows."""
     from inspect import signature
 
+    if type(function).__name__ == "ufunc":  # to which Python could give memory for the result too
+        return function.nin == 2
     try:
         signature(function).bind(None, None)
     except TypeError:

@@ -11,6 +11,7 @@ from weft.algorithm.onesweep import sort_rows
 from weft.calls.planned import planned
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
+from weft.kernels.along_axis import take_along
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.places import row_major
@@ -76,7 +77,7 @@ def sort_by_key(
 
     Args:
         keys: as ``sort`` takes them.
-        values: of the same shape, numbers or bools.
+        values: of the same shape, with elements of 1, 2, 4, 8 or 16 bytes.
         axis: along which.
         descending: as for ``sort``.
         out: where both go; the first may be ``keys``.
@@ -93,11 +94,18 @@ def sort_by_key(
     first, second = _both("sort_by_key", out)
     op = Operands("sort_by_key", keys=keys, values=values)
     source = op["keys"].of("number or bool")
-    others = op["values"].of("number or bool").shaped(source.shape, "that of keys is")
+    others = op["values"].shaped(source.shape, "that of keys is")
     along = op.axis(axis)
     target = op.result(source.shape, source.dtype, first, same=[source])
     moved = op.result(source.shape, others.dtype, second)
-    _sorted(op, source, target, along, descending, others, moved)
+    if others.dtype.kind == "element":  # which kernels that sort do not know
+        _ = others.halved().bits  # by which they are moved, or refused
+        places = op.scratch(source.size, DType.int64).seen(source.shape, row_major(source.shape))
+        _sorted(op, source, target, along, descending, None, places)
+        if source.size:
+            take_along(op, others, places, moved, along)
+    else:
+        _sorted(op, source, target, along, descending, others, moved)
     return op.give(target), op.give(moved)
 
 

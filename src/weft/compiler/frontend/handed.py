@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from types import BuiltinFunctionType, FrameType
 from typing import Any, cast
 
@@ -21,13 +22,22 @@ def handed_on(node: ast.AST | None, frame: FrameType | None) -> Found | None:
     for given in (*node.args, *(keyword.value for keyword in node.keywords)):
         function = value_of(given, frame or calling_frame())
         if _is_pythons(function):
-            written, name = ast.unparse(given), RENAMED.get(function.__name__, function.__name__)
-            message = (
-                f"`{written}` is Python's and is not compiled, so `{ast.unparse(node.func)}` cannot use it"
-            )
-            hint = "see what weft.math has, or pass a @func"
-            return problem("not-compile-time", message, f"pass weft.math.{name}" if name in MATH else hint)
+            return _told(ast.unparse(given), function.__name__, ast.unparse(node.func))
     return None
+
+
+def numpys(error: BaseException) -> Found | None:
+    """What is wrong where one of NumPy's was called with numbers of run time, and no source says by what."""
+    found = re.match(r"loop of ufunc does not support argument .* has no callable (\w+) method", str(error))
+    return None if found is None else _told(f"np.{found[1]}", found[1], "what calls it")
+
+
+def _told(written: str, name: str, caller: str) -> Found:
+    name = RENAMED.get(name, name)
+    shown = caller if " " in caller else f"`{caller}`"
+    message = f"`{written}` is Python's and is not compiled, so {shown} cannot use it"
+    hint = "see what weft.math has, or pass a @func"
+    return problem("not-compile-time", message, f"pass weft.math.{name}" if name in MATH else hint)
 
 
 def _is_pythons(value: Any) -> bool:

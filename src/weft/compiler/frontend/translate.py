@@ -16,7 +16,7 @@ from types import FrameType, ModuleType
 from typing import Any, cast, get_origin
 
 from weft.compiler.frontend.cures import loop_for_next, shared_by_nonlocal
-from weft.compiler.frontend.handed import handed_on
+from weft.compiler.frontend.handed import handed_on, numpys
 from weft.compiler.frontend.meaning import value_of
 from weft.compiler.frontend.names import (
     MATH,
@@ -391,7 +391,7 @@ def translated(
         if found is not None:
             return found
     if inside and isinstance(error, TypeError):
-        plain = _plain(error, node)
+        plain = numpys(error) or _plain(error, node)
         if plain is not None:
             return plain
     if inside and _is_of_mathematics(error):

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from weft.calls.planned import planned
 from weft.diagnostics import LaunchError, a_
-from weft.dtype import DType, DTypeLike, as_dtype
+from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
 from weft.kernels.copies import copy
-from weft.kernels.operands import Operand, Operands
+from weft.kernels.operands import DTYPE_KINDS, Operand, Operands
 from weft.kernels.places import Shape, row_major
 from weft.kernels.products import routes
 from weft.kernels.products.problem import Ends, Problem, as_side, summed, turned
@@ -124,10 +124,10 @@ def places_of(operation: str, epilogue: Any, most: int = 2) -> int:
         raise LaunchError.here("argument-type", message, "pass a function", at=("epilogue", 2))
     try:
         taken = [p for p in signature(epilogue).parameters.values() if p.kind.name not in _BY_NAME]
-    except (TypeError, ValueError):
-        return most  # which says nothing of itself
+    except (TypeError, ValueError):  # of what says nothing of itself
+        return 0 if isinstance(epilogue, type) else most
     needed = sum(p.default is p.empty for p in taken)
-    if needed == 1 and len(taken) <= most:
+    if (needed == 1 and len(taken) <= most) or (needed == 0 and len(taken) == 1):
         return 0
     if most == 2 <= needed <= 3 <= len(taken) or needed == most + 1:
         return most
@@ -191,4 +191,12 @@ def result_type(left: Operand, right: Operand, dtype: DTypeLike | None) -> DType
         right.refuse(found, f"convert it to {type_name(left.dtype)}")
     if dtype is None:
         return summed(left.dtype) if left.dtype.bits == 8 else left.dtype
-    return as_dtype(dtype)
+    try:
+        found = as_dtype(dtype)
+    except TypeError as wrong:
+        message, hint = f"{left.operation}: dtype: {wrong}", dtype_hint(dtype)
+        raise LaunchError.here("argument-type", message, hint, at=("dtype", 2)) from None
+    if found.kind not in DTYPE_KINDS["number"]:
+        message = f"{left.operation}: dtype is {type_name(found)}, and a product is of numbers"
+        raise LaunchError.here("argument-type", message, "write Float32, say", at=("dtype", 2))
+    return found
