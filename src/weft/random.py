@@ -18,7 +18,7 @@ Example:
     ... def estimate_pi(inside: Pointer[Int], rounds: Int):
     ...     random, found = Random(seed=1, subsequence=global_idx.x), 0
     ...     for _ in range(rounds):
-    ...         random, u = random.step_uniform()
+    ...         u = random.step_uniform()
     ...         found += Int(u[0] * u[0] + u[1] * u[1] < 1.0) + Int(u[2] * u[2] + u[3] * u[3] < 1.0)
     ...     inside[global_idx.x] = found
     >>> ctx = DeviceContext(api="cpu")
@@ -127,56 +127,48 @@ def _two(*lanes: Any) -> Any:
 
 @struct
 class Random:
-    """A sequence of random numbers, a value: each step gives the generator that goes on, and four numbers or,
-    of ``Float64``, two.
+    """A sequence of random numbers: each step gives four or, of ``Float64``, two, and goes on.
 
-    ``random, u = random.step_uniform()``. Equal seeds, subsequences and offsets give equal numbers;
-    each seed has ``2**64`` subsequences of ``2**64`` steps.
+    Equal seeds, subsequences and offsets give equal numbers; each seed has ``2**64`` subsequences of
+    ``2**64`` steps. One that lies in memory is copied, and put back: ``random = copy.copy(states[i])``,
+    ``u = random.step_uniform()``, ``states[i] = random``.
     """
 
     seed: Int
     subsequence: Int = Int(0)
     offset: Int = Int(0)
 
-    def step(self) -> tuple[Random, SIMD[UInt32, 4]]:
+    def step(self) -> SIMD[UInt32, 4]:
         """Four times 32 random bits."""
         bits = philox4x32(self.seed, self.offset, self.subsequence)
         self.offset += 1
-        return self, bits
+        return bits
 
-    def step_uniform(self) -> tuple[Random, SIMD[Float32, 4]]:
+    def step_uniform(self) -> SIMD[Float32, 4]:
         """Four numbers in [0, 1)."""
-        self, bits = self.step()
-        return self, _uniform(bits)
+        return _uniform(self.step())
 
-    def step_normal(
-        self, mean: Float32 | float = 0.0, stddev: Float32 | float = 1.0
-    ) -> tuple[Random, SIMD[Float32, 4]]:
+    def step_normal(self, mean: Float32 | float = 0.0, stddev: Float32 | float = 1.0) -> SIMD[Float32, 4]:
         """Four normally distributed numbers."""
-        self, bits = self.step()
-        return self, _normal(bits) * stddev + mean
+        return _normal(self.step()) * stddev + mean
 
-    def step_uniform64(self) -> tuple[Random, SIMD[Float64, 2]]:
+    def step_uniform64(self) -> SIMD[Float64, 2]:
         """Two numbers of the multiples of 2**-53 in [0, 1).
 
         Example:
             >>> from weft.random import Random
-            >>> random, u = Random(seed=1).step_uniform64()
-            >>> u
+            >>> random = Random(seed=1)
+            >>> random.step_uniform64()
             (0.8902591729757107, 0.5857259483801359)
         """
-        self, bits = self.step()
-        return self, _two(*[whole * 2.0**-53 for whole in _wholes(bits)])
+        return _two(*[whole * 2.0**-53 for whole in _wholes(self.step())])
 
-    def step_normal64(
-        self, mean: Float64 | float = 0.0, stddev: Float64 | float = 1.0
-    ) -> tuple[Random, SIMD[Float64, 2]]:
+    def step_normal64(self, mean: Float64 | float = 0.0, stddev: Float64 | float = 1.0) -> SIMD[Float64, 2]:
         """Two normally distributed numbers, at most 8.6 deviations from the mean."""
-        self, bits = self.step()
-        first, second = _wholes(bits)
+        first, second = _wholes(self.step())
         radius = sqrt(-2.0 * log((first + 1.0) * 2.0**-53))
         angle = 6.283185307179586 * (second * 2.0**-53)
-        return self, _two(radius * cos(angle), radius * sin(angle)) * stddev + mean
+        return _two(radius * cos(angle), radius * sin(angle)) * stddev + mean
 
 
 present(globals())

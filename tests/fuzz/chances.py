@@ -48,17 +48,16 @@ class _Random:
     def __init__(self, seed: Any, subsequence: Any = 0, offset: Any = 0) -> None:
         self.seed, self.subsequence, self.offset = seed, subsequence, offset
 
-    def _next(self) -> tuple[_Random, list[int]]:
+    def _next(self) -> list[int]:
         words = _words(self.seed, self.offset, self.subsequence)
-        return _Random(self.seed, self.subsequence, self.offset + 1), words
+        self.offset += 1
+        return words
 
-    def step(self) -> tuple[_Random, Vector]:
-        after, words = self._next()
-        return after, _vector("UInt32", words)
+    def step(self) -> Vector:
+        return _vector("UInt32", self._next())
 
-    def step_uniform(self) -> tuple[_Random, Vector]:
-        after, words = self._next()
-        return after, _vector("Float32", _uniform(words))
+    def step_uniform(self) -> Vector:
+        return _vector("Float32", _uniform(self._next()))
 
 
 CHANCES = SimpleNamespace(philox4x32=_philox4x32, rand=_rand, randint=_randint, Random=_Random)

@@ -56,9 +56,9 @@ random.randint({Int64}, {Int64}, -({Int64} & 255), {Int64} & 65535)
 random.randint({Int64}, {Int64}, {Int64} & 15, {Int64} & 15)""",
     "UInt32": """bit.byte_permute({UInt32}, {UInt32}, {UInt32})
 random.philox4x32({Int64}, {Int64}, {Int64})[{0:3}]
-random.Random({Int64}, {Int64}).step()[0].step()[1][{0:3}]""",
+random.Random({Int64}, {Int64}).step()[{0:3}]""",
     "Float32": """random.rand({Int64}, {Int64})
-random.Random(seed={Int64}, subsequence={Int64}, offset={Int64}).step_uniform()[1][{0:3}]""",
+random.Random(seed={Int64}, subsequence={Int64}, offset={Int64}).step_uniform()[{0:3}]""",
     "Int32": "math.frexp({float})[1]",
 }
 CONDITIONS = {

@@ -49,9 +49,10 @@ def test_known_answers(seed: int, counter: int, subsequence: int, expected: list
 def draws(bits: Pointer[UInt32], u: Pointer[Float32], z: Pointer[Float32], die: Pointer[Int32], n: Int):
     i = global_idx.x
     if i < n:
-        random, first = Random(seed=7, subsequence=i).step()
-        random, uniform = random.step_uniform()
-        random, normal = random.step_normal(10.0, 2.0)
+        random = Random(seed=7, subsequence=i)
+        first = random.step()
+        uniform = random.step_uniform()
+        normal = random.step_normal(10.0, 2.0)
         for k in range(4):
             bits[4 * i + k] = first[k]
             u[4 * i + k] = uniform[k]
@@ -98,8 +99,9 @@ def test_distributions(device: DeviceContext) -> None:
 def doubles(u: Pointer[Float64], z: Pointer[Float64], n: Int):
     i = global_idx.x
     if i < n:
-        random, uniform = Random(seed=7, subsequence=i).step_uniform64()
-        random, normal = random.step_normal64(10.0, 2.0)
+        random = Random(seed=7, subsequence=i)
+        uniform = random.step_uniform64()
+        normal = random.step_normal64(10.0, 2.0)
         for k in range(2):
             u[2 * i + k] = uniform[k]
             z[2 * i + k] = normal[k]

@@ -143,7 +143,7 @@ def test_raymarch(device: DeviceContext) -> None:
 def monte(sums: Pointer[Float32], seed: Int):
     tid = global_idx.x
     state = Random(seed, tid)
-    state, u = state.step_uniform()
+    u = state.step_uniform()
     x, y = u[0], u[1]
     if x * x + y * y < 1.0:
         Atomic.fetch_add(sums, 1.0)

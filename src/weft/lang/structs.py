@@ -226,8 +226,11 @@ def change(value: Any, made: Any) -> None:
         object.__setattr__(value, name, getattr(made, name))
 
 
-def lost_field(parameter: str, function: str) -> NoReturn:
-    """Say no to an assignment that only changes a copy; ``function`` is empty in a kernel."""
+def lost_field(parameter: str, function: str, ready: bool) -> NoReturn:
+    """Say no to an assignment that only changes a copy.
+
+    ``function`` is empty in a kernel; one that is ``ready`` is weft's.
+    """
     if not function:
         refuse(
             "lost-field",
@@ -235,13 +238,15 @@ def lost_field(parameter: str, function: str) -> NoReturn:
             notes=("a struct is passed by value",),
             hint="write the result to memory that the kernel takes a pointer to",
         )
-    call = f"x = x.{function}(...)" if parameter == "self" else f"x = {function}(x, ...)"
+    hint = "change a copy that is the caller's own, and store that where it is to be: `x = copy.copy(x)`"
+    if not ready:
+        call = f"x = x.{function}(...)" if parameter == "self" else f"x = {function}(x, ...)"
+        hint += f"; or return `{parameter}` too and write `{call}`"
     refuse(
         "lost-field",
         f"`{parameter}` is a copy here: what is assigned to its fields is lost when {function} returns",
         notes=("what memory, a branch or a loop gives is a copy, which is neither returned nor passed on",),
-        hint=f"return `{parameter}` too and write `{call}` at the call, "
-        f"or change a copy of its own: `mine = copy.copy({parameter})`",
+        hint=hint,
     )
 
 

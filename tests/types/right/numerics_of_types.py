@@ -37,7 +37,7 @@ def monte_carlo(hits: Pointer[Int32], n: Int, seed: Int):
     i = global_idx.x
     if i < n:
         rng = Random(seed, i)
-        rng, v = rng.step_uniform()
+        v = rng.step_uniform()
         x, y = v[0], v[1]
         if x * x + y * y <= 1.0:
             hits[i] = 1

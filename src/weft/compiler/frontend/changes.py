@@ -82,12 +82,12 @@ class Changes:
                 continue
             if other[0] == "<":
                 if name in at.lost and other == caller_of(name):
-                    lost_field(name, "" if f.kernel or f.element else fn.name)
+                    lost_field(name, "" if f.kernel or f.element else fn.name, is_internal(fn.file))
                 draft.changed[other[1:-1]] = kind
             elif other == name or holds(frame.f_locals.get(other), kind, self.held):
                 refuse_shared(name, other, kind)
         if name in at.lost and name in aliases.given:
-            lost_field(name, "" if f.kernel or f.element else fn.name)
+            lost_field(name, "" if f.kernel or f.element else fn.name, is_internal(fn.file))
         elif name in at.lost and (memory := sharing.memory_of(at, name)):
             lost_copy(name, memory)
 
