@@ -135,6 +135,6 @@
 // each: i_28
 // each: i_37
 // behind each other: i_45
-// each: i_55
+// behind each other: i_55
 // each: i_62
 // together: while

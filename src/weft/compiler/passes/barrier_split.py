@@ -32,7 +32,7 @@ from weft.compiler.passes.pieces import Cut, Piece, within
 from weft.compiler.passes.row_quotients import in_quotients
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.some_threads import guard, narrow, single
-from weft.compiler.passes.strided import row_end, strided
+from weft.compiler.passes.strided import by_lanes, row_end, strided
 from weft.compiler.passes.thread_context import (
     Context,
     Frame,
@@ -111,6 +111,8 @@ class BarrierBody:
         """The number of the first thread of the warp at hand, where each warp goes its own way."""
         self.number: Value | None = None
         """And the number of that warp."""
+        self.lanes_left: Value | None = None
+        """How many lanes, from the first on, do something, where it is not all of them."""
         self.neighbours: Neighbours | None = None
         """The blocks that go side by side at the beginning."""
         self.wide: set[Piece] = set()
@@ -350,7 +352,7 @@ class BarrierBody:
                 self.alone(body, context, home)
                 return
             self.one(body, context, home, guard=True)
-        loop_nest(b, [region], [(b.constant(0, I64), b.constant(WARP, I64))])
+        loop_nest(b, [region], [(b.constant(0, I64), self.lanes_left or b.constant(WARP, I64))])
 
     def piece(self, node: Piece) -> None:
         """What the threads do between two places where they meet; what is shared comes first."""
@@ -446,6 +448,9 @@ class BarrierBody:
         self.recall(node)
         if op in self.together.strided:
             strided(self, node, self.together.strided[op])
+            return
+        if op in self.together.lane_rounds:
+            by_lanes(self, node, self.together.lane_rounds[op])
             return
         operands = tuple([self.uniform_value(v, node.asked) for v in op.operands])
         regions: list[Region] = []

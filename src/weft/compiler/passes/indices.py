@@ -91,17 +91,10 @@ class Start(NamedTuple):
     @staticmethod
     def of(v: Value, same: Callable[[Value], bool]) -> Start | None:
         """What ``v`` is made of, where it is such a place; ``same`` says what all threads share."""
-        shared, own, waiting = list[Value](), list[Value](), [v]
-        while waiting:
-            one = waiting.pop()
-            if len(shared) + len(own) > _PARTS:
-                return None
-            if same(one):
-                shared.append(one)
-            elif isinstance(one.owner, Op) and one.owner.name == "arith.addi":
-                waiting += reversed(one.owner.operands)
-            else:
-                own.append(one)
+        parts = _parts(v, same)
+        if parts is None:
+            return None
+        shared, own = parts
         axes = [thread_axis(one) for one in own]
         if "x" not in axes:
             return (
@@ -109,6 +102,29 @@ class Start(NamedTuple):
             )
         first = own.pop(axes.index("x"))
         return Start(0, tuple(shared), (first, *own)) if all(map(_of_row, own)) else None
+
+    @staticmethod
+    def of_lanes(v: Value, same: Callable[[Value], bool]) -> Start | None:
+        """The same of lanes of a warp, which share what is ``same``."""
+        shared, own = _parts(v, same) or ([], [])
+        is_lane = [isinstance(one.owner, Op) and one.owner.name == "gpu.lane_id" for one in own] == [True]
+        return Start(0, tuple(shared), tuple(own)) if is_lane else None
+
+
+def _parts(v: Value, same: Callable[[Value], bool]) -> tuple[list[Value], list[Value]] | None:
+    """What is added up in a number: what all share, and what is each one's own."""
+    shared, own, waiting = list[Value](), list[Value](), [v]
+    while waiting:
+        one = waiting.pop()
+        if len(shared) + len(own) > _PARTS:
+            return None
+        if same(one):
+            shared.append(one)
+        elif isinstance(one.owner, Op) and one.owner.name == "arith.addi":
+            waiting += reversed(one.owner.operands)
+        else:
+            own.append(one)
+    return shared, own
 
 
 def thread_axis(v: Value) -> str:

@@ -17,6 +17,7 @@ from weft.compiler.passes.first_threads import differs
 from weft.compiler.passes.settled import settled_loads
 from weft.compiler.passes.thread_context import Context
 from weft.compiler.passes.uniformity import Uniformity
+from weft.compiler.passes.unwritten import unwritten_loads
 from weft.diagnostics import CompileError
 from weft.diagnostics.parted import Parting, SourcePlace
 
@@ -31,9 +32,10 @@ class Decisions:
 
     def __init__(self, kernel: Function, functions: Mapping[str, Function]) -> None:
         self.kernel = kernel
-        self.uniformity = Uniformity(kernel, functions, settled=settled_loads(kernel))
+        settled, unwritten = settled_loads(kernel), unwritten_loads(kernel, functions)
+        self.uniformity = Uniformity(kernel, functions, settled=settled, unwritten=unwritten)
         warps = any(map(meets_in_warp, kernel.body.walk()))
-        self._of_warps = Uniformity.of_warps(kernel, functions) if warps else self.uniformity
+        self.of_warps = Uniformity.of_warps(kernel, functions, unwritten) if warps else self.uniformity
 
     def asked(self, op: Op, barrier: Op | None) -> list[Value]:
         """What all threads must be asked for before ``op``; ``barrier`` is that of the loop around it.
@@ -43,7 +45,7 @@ class Decisions:
         """
         values = [*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ())]
         met = [inner for r in op.regions for inner in r.walk() if inner.name in BARRIERS]
-        same = self._of_warps.same if met and all(map(meets_in_warp, met)) else self.uniformity.same
+        same = self.of_warps.same if met and all(map(meets_in_warp, met)) else self.uniformity.same
         found = [v for v in values if not same(v)]
         if any(differs(v, same) for v in found):
             raise CompileError(self.parting(op, barrier).certain())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
+from weft.abi.warp import WARP
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I64
 from weft.compiler.passes.ahead import fetch_ahead
@@ -45,6 +46,26 @@ def strided(body: BarrierBody, node: Piece, start: Start) -> None:
         body.rows = (*before, (left, rows)) if rows else before
         body.sequence(node.parts[0])
         body.bounds[axis], body.rows = every, before
+    b.emit(op.name, (lower, upper, step), (), dict(op.attrs), (made,))
+
+
+def by_lanes(body: BarrierBody, node: Piece, start: Start) -> None:
+    """Emit such a loop of the lanes of the warp at hand."""
+    op, b, every = node.op, body.b, body.b.constant(WARP, I64)
+    assert op is not None
+    lower = b.constant(0, I64)
+    for offset in start.shared:
+        lower = b.arith("addi", lower, body.uniform_value(offset, node.asked))
+    upper, step = (body.uniform_value(v, node.asked) for v in op.operands[1:])
+    index, first = op.regions[0].args[0], dict[Value, Value]()
+    with b.into(op.regions[0].alike(first)) as made:
+        body.behind[index] = first[index], start.own
+        if body.left is not None:
+            body.stop_when_all_left()
+        left = b.arith("subi", upper, first[index])  # more than 0
+        body.lanes_left = b.select(b.compare("ult", left, every), left, every)
+        body.sequence(node.parts[0])
+        body.lanes_left = None
     b.emit(op.name, (lower, upper, step), (), dict(op.attrs), (made,))
 
 

@@ -47,7 +47,7 @@ from weft.compiler.passes.thread_context import (
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.versions import Versions, versions_of
 from weft.compiler.passes.waits import is_left, mark_waits, meet_to_wait
-from weft.compiler.passes.warps import name_lanes
+from weft.compiler.passes.warp_names import name_lanes
 from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
@@ -165,7 +165,7 @@ class _Loops:
         functions = {f.name: f for f in module.functions}
         singles = parted(kernel)
         self.decisions = Decisions(kernel, functions)
-        self.together = Together(kernel, functions, self.decisions.uniformity)
+        self.together = Together(kernel, functions, self.decisions.uniformity, self.decisions.of_warps)
         self.together.singles |= singles
         apart = group or frame.looks
         self.beside = None if apart else side_by_side(kernel, self.together, frame)

@@ -31,6 +31,8 @@ _FEW = 32
 """LLVM unrolls a loop of so many rounds, known when it is compiled; then the threads' loop is innermost."""
 _WRITTEN_OUT = 300
 """Accesses and computations that it writes out at most for that."""
+_SHORT = 1 << 16
+"""Steps with which a range takes 2^47 rounds from one end of the integers to the other, at least."""
 _NEAR = 4
 """Elements so many places apart are loaded together and told apart."""
 
@@ -38,16 +40,25 @@ _NEAR = 4
 class Together:
     """The plan of one kernel, whose helpers with barriers are inlined; ``functions`` are its module's."""
 
-    def __init__(self, kernel: Function, functions: Mapping[str, Function], uniformity: Uniformity) -> None:
+    def __init__(
+        self,
+        kernel: Function,
+        functions: Mapping[str, Function],
+        uniformity: Uniformity,
+        of_warps: Uniformity | None = None,
+    ) -> None:
         self._kernel = kernel
         self._functions = functions
         self._uniformity = uniformity
+        self._of_warps = of_warps or uniformity
         self.splits: set[Op] = set()
         """Barriers, and the control flow that runs once for all threads."""
         self.chosen: set[Op] = set()
         """Those loops of it that have no barrier."""
         self.strided: dict[Op, Start] = {}
         """Those of them that threads begin one behind the other, and where."""
+        self.lane_rounds: dict[Op, Start] = {}
+        """Those that lanes of a warp begin so, which a warp goes through by itself."""
         self.laned: dict[Op, frozenset[Value]] = {}
         """Loops that each thread leaves when it is done, as a lane of vectors; variables that end there."""
         self.singles: set[Op] = set()
@@ -95,9 +106,13 @@ class Together:
 
     def decides(self, op: Op) -> tuple[Value, ...]:
         """What control flow that runs once for all threads goes by."""
-        if op in self.strided:
-            return (*self.strided[op].shared, *op.operands[1:])
+        if op in self.strided or op in self.lane_rounds:
+            return (*self.begins(op).shared, *op.operands[1:])
         return (*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ()))
+
+    def begins(self, loop: Op) -> Start:
+        """Where threads or lanes begin a loop one behind the other."""
+        return self.strided.get(loop) or self.lane_rounds[loop]
 
     def _find_variables(self, kernel: Function) -> None:
         given: dict[Value, list[Op]] = {}
@@ -125,6 +140,8 @@ class Together:
                     self._split(op, apart or not any(map(_of_the_block, op.regions)))
                 elif not apart and self._starts(op) is not None and self._chooses(op):
                     self._split(op)
+                elif op.name == "weft.for" and self._chooses_for_lanes(op):
+                    self._split(op, apart=True)
                 elif not (op.regions or apart):
                     self._level.add(op)
             elif not op.regions:
@@ -168,16 +185,35 @@ class Together:
         behind = start is not None
         if self._waits or not (behind or self._shares(loop)) or not self._pays(loop, behind):
             return False
+        if not self._jumps_together(loop, self._uniformity):
+            return False
+        self.chosen.add(loop)
+        if start is not None:
+            self.strided[loop] = start
+        return True
+
+    def _chooses_for_lanes(self, loop: Op) -> bool:
+        """Whether a loop runs once for all lanes of a warp, which begin it one behind the other."""
+        lower, upper, step = loop.operands
+        same, by = self._of_warps.same, integer(step)
+        if self._waits or by is None or by <= 0 or not same(upper) or not _begins_near(loop):
+            return False
+        start = Start.of_lanes(lower, same)
+        if start is None or not self._pays(loop, True) or not self._jumps_together(loop, self._of_warps):
+            return False
+        self.chosen.add(loop)
+        self.lane_rounds[loop] = start
+        return True
+
+    def _jumps_together(self, loop: Op, uniformity: Uniformity) -> bool:
+        """Whether threads that go through a loop together can do so where some leave it or a round of it."""
         branches = branches_that_jump(loop.regions[-1])
-        if not all(self._uniformity.same(op.operands[0]) for op in branches):
+        if not all(uniformity.same(op.operands[0]) for op in branches):
             inner = Region([], [op for op in loop.regions[-1].walk() if op.name in LOOPS])
             breaks = any(op.name == "weft.break" for op in loop.regions[-1].walk())
             if breaks or inner.ops or loop.name == "weft.while":
                 return False
             self._whole.add(loop)
-        self.chosen.add(loop)
-        if start is not None:
-            self.strided[loop] = start
         return True
 
     def _shares(self, op: Op) -> bool:
@@ -191,7 +227,7 @@ class Together:
         if loop.name != "weft.for":
             return None
         lower, upper, step = loop.operands
-        if not is_positive(step) or not self._uniformity.same(upper) or Ranges().range(lower) is None:
+        if not is_positive(step) or not self._uniformity.same(upper) or not _begins_near(loop):
             return None
         return Start.of(lower, self._uniformity.same)
 
@@ -267,6 +303,13 @@ class Together:
         ops = [op for region in regions for op in region.walk()]
         every = (*ops, *self._called(ops))
         return any(op.spec.sync is not None and op.spec.sync(op) and not _meets(op) for op in every)
+
+
+def _begins_near(loop: Op) -> bool:
+    """Whether no thread's start wraps around beside the first's, or has more rounds than anyone waits for."""
+    lower, _, step = map(Ranges().range, loop.operands)
+    breaks = any(op.name == "weft.break" for op in loop.regions[0].walk())
+    return lower is not None or not (breaks or step is None or step[1] > _SHORT)
 
 
 def _meets(op: Op) -> bool:

@@ -38,7 +38,8 @@ class Uniformity:
     """The analysis of one function, whose arguments are the same for all threads.
 
     ``varying`` are the operations that give each thread its own: of a block, its index. ``settled`` are loads
-    that give all threads the same, ``alike`` operations that do whatever they are given.
+    that give all threads the same and may be made once for all, ``unwritten`` those that do where they are
+    from one place, ``alike`` operations that do whatever they are given.
     """
 
     def __init__(
@@ -47,9 +48,11 @@ class Uniformity:
         functions: Mapping[str, Function],
         varying: frozenset[str] = OWN,
         settled: frozenset[Op] = frozenset(),
+        unwritten: frozenset[Op] = frozenset(),
         alike: frozenset[str] = frozenset(),
     ) -> None:
         self.settled = settled
+        self._unwritten = unwritten
         self._alike = alike
         self._functions = functions
         self._own = varying
@@ -74,9 +77,12 @@ class Uniformity:
         self._known.clear()
 
     @staticmethod
-    def of_warps(function: Function, functions: Mapping[str, Function]) -> Uniformity:
+    def of_warps(
+        function: Function, functions: Mapping[str, Function], unwritten: frozenset[Op] = frozenset()
+    ) -> Uniformity:
         """The analysis of what is the same for all lanes of a warp."""
-        return Uniformity(function, functions, _OF_LANES, alike=frozenset({"gpu.ballot"}))
+        alike = frozenset({"gpu.ballot"})
+        return Uniformity(function, functions, _OF_LANES, unwritten=unwritten, alike=alike)
 
     def steady(self, slot: Value) -> bool:
         """Whether all threads that come by give a variable the same."""
@@ -125,7 +131,7 @@ class Uniformity:
         if op.name == "llvm.call_intrinsic":
             return op.attrs["effects"] == "none"
         if op.name == "llvm.load":
-            return op.attrs["invariant"] is True or op in self.settled
+            return op.attrs["invariant"] is True or op in self.settled or op in self._unwritten
         return op.spec.pure and op.name not in self._own
 
 

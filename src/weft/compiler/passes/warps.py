@@ -10,12 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.abi.warp import WARP
-from weft.compiler.ir.constants import integer
-from weft.compiler.ir.core import Function, Op, Value
-from weft.compiler.ir.effects import meets_in_warp
-from weft.compiler.ir.ops import SPECS
+from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I32, vector
-from weft.compiler.passes.indices import thread_axis
 from weft.compiler.passes.thread_context import warp_of
 from weft.compiler.passes.vectors import Vectors, computes
 from weft.record import replace
@@ -23,10 +19,6 @@ from weft.record import replace
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
 
-_NAMES = {
-    ("arith.andi", WARP - 1): "gpu.lane_id",
-    ("arith.shrsi", WARP.bit_length() - 1): "gpu.subgroup_id",
-}
 _FAR = 16
 """Operations behind an exchange that are still done in vectors of 32; LLVM's loops take fewer registers."""
 
@@ -34,18 +26,6 @@ _FAR = 16
 def is_exchange(op: Op) -> bool:
     """Whether lanes hand each other values in a way that is known."""
     return op.name == "gpu.ballot" or (op.name == "gpu.shuffle" and "mask" in op.attrs)
-
-
-def name_lanes(kernel: Function) -> None:
-    """Call a thread's index by the size of a warp, and the rest of it, what they are in blocks of one row."""
-    ops = list(kernel.body.walk())
-    if kernel.block_rank != 1 or not any(map(meets_in_warp, ops)):
-        return
-    for op in ops:
-        if len(op.operands) == 2 and thread_axis(op.operands[0]) == "x":
-            name = _NAMES.get((op.name, integer(op.operands[1]) or 0))
-            if name is not None:
-                op.spec, op.name, op.operands = SPECS[name], name, ()
 
 
 class Exchanges:
