@@ -36,19 +36,22 @@ def test_run_checks_accesses(weft: Run, tmp_path: Path) -> None:
 
 UNENDING = """
 from weft import Int32, Pointer, kernel
+from weft.gpu import thread_idx
 from weft.gpu.host import DeviceContext
 
 @kernel
 def first(x: Pointer[Int32], out: Pointer[Int32]):
     i = 0
-    while x[i] == 0:
-        i += 1
-    out[0] = Int32(i)
+    if thread_idx.x == 0:
+        i = x[9]
+    while thread_idx.x == 1 and x[i] == 0:
+        i = (i + 1) % 9
+    out[thread_idx.x] = Int32(i)
 
 ctx = DeviceContext(api="cpu")
-x, out = ctx.enqueue_create_buffer(Int32, 9), ctx.enqueue_create_buffer(Int32, 1)
+x, out = ctx.enqueue_create_buffer(Int32, 9), ctx.enqueue_create_buffer(Int32, 2)
 x.enqueue_fill(0)
-ctx.enqueue_function(first, x, out, grid_dim=1, block_dim=1)
+ctx.enqueue_function(first, x, out, grid_dim=1, block_dim=2)
 ctx.enqueue_host_call(lambda: print("never"))
 import os, signal, threading
 threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -58,7 +61,7 @@ with ctx:
 
 
 def test_who_interrupts_a_checked_program_is_told_what_was_found(weft: Run, tmp_path: Path) -> None:
-    """Here a loop does not end, since what is outside of memory is 0; nor does `with` wait for that."""
+    """Here a loop does not end, in a thread that has done nothing wrong; nor does `with` wait for that."""
     (tmp_path / "unending.py").write_text(UNENDING, encoding="utf-8")
     done = weft("run", "--check", "unending.py")
     assert done.returncode not in (0, 1)
@@ -73,7 +76,7 @@ def test_what_was_found_is_told_where_the_process_is_ended(weft: Run, tmp_path: 
     done = weft("run", "--check", "--format", "json", "unending.py")
     assert done.returncode == -signal.SIGTERM
     [report] = json.loads(done.stdout)["reports"]
-    assert (report["code"], report["line"]) == ("out-of-bounds", 8)
+    assert (report["code"], report["line"]) == ("out-of-bounds", 10)
 
 
 SEVERAL = """
@@ -183,3 +186,25 @@ def test_unknown_checks(weft: Run, tmp_path: Path) -> None:
     done = weft("run", "--check=bonds", "right.py")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error[setting]: --check: 'bonds' is none of bounds, ")
+
+
+PLACES = """
+import numpy as np
+from weft import Float32, Pointer, kernel
+from weft.gpu.host import DeviceContext
+
+@kernel
+def much(x: Pointer[Float32]):
+{lines}
+DeviceContext(api="cpu").enqueue_function(much, np.zeros(3, np.float32), grid_dim=1, block_dim=1)
+"""
+
+
+def test_of_many_places_some_are_shown_and_all_are_counted(weft: Run, tmp_path: Path) -> None:
+    lines = "".join(f"    x[{3 + n}] = 1.0\n" for n in range(25))
+    (tmp_path / "places.py").write_text(PLACES.format(lines=lines))
+    done = weft("run", "--check=bounds", "places.py")
+    assert done.stderr.count("error[out-of-bounds]") == 20
+    assert done.stderr.endswith("error[more-failures]: 5 more places have faults\n\n25 errors\n")
+    done = weft("run", "--check=bounds", "--format", "json", "places.py")
+    assert len(json.loads(done.stdout)["reports"]) == 25

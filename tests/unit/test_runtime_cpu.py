@@ -171,6 +171,7 @@ def test_failures_of_several_launches_come_together(ctx: BaseContext, fake: Fake
         ctx.synchronize()
     assert len(failed.value.diagnostics) == 6
     assert failed.value.diagnostics[-1].message == "2 more launches failed"
+    assert str(failed.value).endswith("7 errors")
 
 
 def test_exception_on_the_worker_surfaces(ctx: BaseContext) -> None:

@@ -28,7 +28,7 @@ class Diagnostic:
 
     ``code`` is a short kebab-case slug under which the documentation explains the problem. The
     first label is the primary place. ``notes`` say what is allowed and why, ``hints`` what to write
-    instead.
+    instead. It stands for ``count`` problems, where further ones are not shown.
     """
 
     code: str
@@ -36,6 +36,7 @@ class Diagnostic:
     labels: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
+    count: int = 1
 
     @property
     def location(self) -> Location | None:

@@ -25,9 +25,10 @@ def render(diagnostic: Diagnostic, *, colour: bool = False, kind: str = "error")
 
 def render_all(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
     """All diagnostics, an empty line between them, and their number where there are several."""
-    parts = [render(diagnostic, colour=colour) for diagnostic in diagnostics]
+    each = list(diagnostics)
+    parts = [render(diagnostic, colour=colour) for diagnostic in each]
     if len(parts) > 1:
-        parts.append(f"{len(parts)} errors")
+        parts.append(f"{sum(diagnostic.count for diagnostic in each)} errors")
     return "\n\n".join(parts)
 
 

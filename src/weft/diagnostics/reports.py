@@ -86,7 +86,8 @@ def shown(reports: Iterable[Report]) -> list[Diagnostic]:
     each = list(reports)
     found = [report.diagnostic() for report in each[:SHOWN]]
     if len(each) > SHOWN:
-        found.append(Diagnostic("more-failures", f"{len(each) - SHOWN} more places have faults"))
+        more = len(each) - SHOWN
+        found.append(Diagnostic("more-failures", f"{more} more places have faults", count=more))
     return found
 
 

@@ -372,7 +372,7 @@ def _as_error(failures: list[BaseException]) -> tuple[DeviceError | None, BaseEx
             diagnostics.append(raised(failure, "work queued on the CPU"))
     if len(diagnostics) > _SHOWN:
         more = len(diagnostics) - _SHOWN
-        diagnostics[_SHOWN:] = [Diagnostic("more-failures", f"{more} more launches failed")]
+        diagnostics[_SHOWN:] = [Diagnostic("more-failures", f"{more} more launches failed", count=more)]
     raised_for = to_raise(reports)
     error = DeviceError.of(raised_for, diagnostics) if raised_for or diagnostics else None
     traces = [failure.__traceback__ for failure in failures if isinstance(failure, Failed)]
