@@ -119,6 +119,17 @@ def test_derivatives_by_differences(name: str, device: str) -> None:
     assert torch.autograd.gradgradcheck(getattr(torch.ops.weft, name), given, atol=1e-3)
 
 
+def test_derivatives_of_rows_that_meet_no_key() -> None:
+    given = (random("cpu", 1, 2, 3, 4), random("cpu", 1, 2, 5, 4), random("cpu", 1, 1, 2, 5, 4)[0])
+
+    def met(q: Any, k: Any, v: Any) -> Any:
+        return weft.torch.attention(q, k, v, causal=True, diagonal=-1)
+
+    assert torch.autograd.gradcheck(met, given)
+    assert torch.autograd.gradgradcheck(met, given)
+    assert torch.autograd.grad(met(*given)[:, :, 0].sum(), given[0])[0].abs().sum() == 0
+
+
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # opcheck itself asks, of PyTorch 2.14
 @pytest.mark.parametrize("device", DEVICES)
 def test_pytorch_may_trace_it(name: str, device: str) -> None:
@@ -277,6 +288,13 @@ def test_refusals_show_the_programs_own_line() -> None:
     row = x.detach()[0]
     with torch._subclasses.FakeTensorMode() as fakes, pytest.raises(LaunchError, match="of 1 and 1 axes"):
         torch.ops.weft.matmul(*[fakes.from_tensor(row)] * 2)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "cumsum"])
+def test_an_axis_that_is_not_there_is_told_where_it_is_traced(name: str) -> None:
+    traced = torch.compile(partial(getattr(weft.torch, name), dim=2), fullgraph=True, backend="aot_eager")
+    with pytest.raises(Exception, match=r"dim is 2, and x has 2 axes(.|\n)*write a number from -2 to 1"):
+        traced(random("cpu", 2, 3))
 
 
 def test_the_cure_of_complex_tensors_works() -> None:

@@ -6,6 +6,7 @@ Each is given PyTorch, the gradients of the results, and the tensors and the val
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -89,10 +90,11 @@ def attention(torch: Any, gradients: Given, tensors: Given, values: Given) -> An
     wide_q, wide_out = _wide(torch, q), _wide(torch, out)
     wide_k, wide_v = (_wide(torch, t).repeat_interleave(groups, 1) for t in (k, v))
     scores = wide_q @ wide_k.mT * scale
-    weights = (scores - lse.unsqueeze(-1)).exp()
     if causal:
         met = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril(diagonal)
-        weights = torch.where(met, weights, 0)
+        scores = torch.where(met, scores, -math.inf)
+        lse = torch.where(lse == -math.inf, 0, lse)  # of rows that meet no key: no inf times 0
+    weights = (scores - lse.unsqueeze(-1)).exp()
     if g is None:
         g = torch.zeros_like(wide_out)
     inner = g @ wide_v.mT - (g * wide_out).sum(-1, keepdim=True)

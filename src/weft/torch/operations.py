@@ -60,8 +60,17 @@ def _same(x: Any, *_: Any) -> Any:
     return x.new_empty(x.shape)
 
 
+def _same_along(x: Any, dim: int) -> Any:
+    if not -x.dim() <= dim < x.dim():  # which PyTorch's own operations of the derivative would tell
+        message = f"dim is {dim}, and x has {x.dim()} ax{'e' if x.dim() != 1 else 'i'}s"
+        hint = f"write a number from {-x.dim()} to {x.dim() - 1}" if x.dim() else "pass one that has an axis"
+        raise LaunchError.here("argument-type", message, hint, at=("dim", 1))
+    return x.new_empty(x.shape)
+
+
 def _cumsum_like(x: Any, dim: int) -> Any:
     """Integers and bools are summed up as 64 bits."""
+    _same_along(x, dim)
     if x.dtype.is_floating_point:
         return x.new_empty(x.shape)
     wide = accumulator(as_dtype(str(x.dtype).removeprefix("torch.")))
@@ -116,7 +125,7 @@ OPERATIONS: dict[str, Operation] = {
             "softmax",
             "(Tensor x, int dim) -> Tensor",
             _along("softmax"),
-            _same,
+            _same_along,
             lambda given, y: ((y,), (given[1],)),
             derivatives.softmax,
             batches.along_a_dim("softmax"),
@@ -125,7 +134,7 @@ OPERATIONS: dict[str, Operation] = {
             "log_softmax",
             "(Tensor x, int dim) -> Tensor",
             _along("log_softmax"),
-            _same,
+            _same_along,
             lambda given, y: ((y,), (given[1],)),
             derivatives.log_softmax,
             batches.along_a_dim("log_softmax"),
