@@ -7,7 +7,7 @@ import itertools
 import random
 import re
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -270,6 +270,31 @@ def test_jax() -> None:
     np.testing.assert_array_equal(np.asarray(short, np.float32), X.T)
     with pytest.raises(LaunchError, match="read-only"):
         softmax(x, out=x)
+
+
+def test_what_jax_traces_and_its_complex_numbers_are_told() -> None:
+    """As JAX has them: what is traced has no elements, complex numbers come by DLPack."""
+
+    class ShapedTracer:
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            raise TypeError("the method __array__() was called on a traced array")
+
+    ShapedTracer.__module__ = "jax._src.core"
+    with pytest.raises(LaunchError, match=r"called on a traced array(.|\n)*call it outside of jax.jit"):
+        softmax(cast("Any", ShapedTracer()))
+
+    class Shared:
+        def __init__(self, array: Any) -> None:
+            self.array = array
+
+        def __dlpack__(self, **named: Any) -> Any:
+            return self.array.__dlpack__(**named)
+
+        def __dlpack_device__(self) -> Any:
+            return self.array.__dlpack_device__()
+
+    with pytest.raises(LaunchError, match=r"a Shared of complex64(.|\n)*x.real and x.imag"):
+        transpose(cast("Any", Shared(np.zeros((2, 3), np.complex64))))
 
 
 def test_results_go_to_arrays_that_are_reversed() -> None:

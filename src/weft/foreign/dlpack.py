@@ -88,6 +88,10 @@ is_capsule = ctypes.pythonapi.PyCapsule_IsValid
 is_capsule.restype, is_capsule.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.c_char_p)
 
 
+_COMPLEX = 5
+"""The code of complex numbers."""
+
+
 def read_capsule(capsule: Any) -> Described:
     """What a capsule describes. The memory stays while the capsule does."""
     read_only = False
@@ -97,7 +101,8 @@ def read_capsule(capsule: Any) -> Described:
     else:
         tensor = _Managed.from_address(capsule_pointer(capsule, b"dltensor")).tensor
     rank = tensor.ndim
-    element: DType | str = f"DLPack type {tensor.code} of {tensor.bits} bits"
+    named = f"complex{tensor.bits}" if tensor.code == _COMPLEX else ""
+    element: DType | str = named or f"DLPack type {tensor.code} of {tensor.bits} bits"
     if tensor.lanes == 1:
         element = _BY_CODE.get((tensor.code, tensor.bits), element)
     strides = tuple(tensor.strides[:rank]) if tensor.strides else None

@@ -196,7 +196,10 @@ def _through_numpy(kind: type, share: Callable[[Any], Any] | None = None) -> Rea
             same = share is not None or _address(np.asarray(value)) == _address(array)
         except _NOT_SHARED as error:
             text = str(error).partition("\n")[0]
-            raise Unreadable(f"{a_(made_by)} of which NumPy makes no array ({text})", "convert it") from None
+            hint = "convert it"
+            if made_by.endswith("Tracer") and _is_of(kind, "jax", "jaxlib"):
+                hint = "call it outside of jax.jit, grad and vmap, which trace; or by jax.pure_callback"
+            raise Unreadable(f"{a_(made_by)} of which NumPy makes no array ({text})", hint) from None
         found = _of_numpy(array)
         found.made_by, found.advice = made_by, _SHARED
         if not same:
@@ -375,7 +378,9 @@ def _read_dlpack(value: Any) -> ForeignArray:
         raise _unshared(made_by, error) from error
     found = dlpack.read_capsule(capsule)
     if isinstance(found.element, str):
-        raise Unreadable(f"a {made_by} of {found.element}", "weft has no such element type; convert it")
+        hint = "weft has no such element type; convert it"
+        hint = "pass its parts: x.real and x.imag" if found.element.startswith("complex") else hint
+        raise Unreadable(f"a {made_by} of {found.element}", hint)
     advice = _JAX if jax else _PLAIN
     read_only = _CONSTANT if jax else _ARROW if _is_of(kind_of, "pyarrow") else _COPY * found.read_only
     kind = HostArray if on_host else ForeignArray
