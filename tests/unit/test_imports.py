@@ -106,6 +106,7 @@ ROOMS: dict[str, set[str] | None] = {
     "tuning": ANYTHING,
     "launch.tiles": BOTTOM | {"foreign", "lang", "layout", "runtime"},
     "launch.host_call": ANYTHING,
+    "launch.lent": {"compiler.frontend", "diagnostics", "lang"},
     "launch.ranges": ANYTHING,
     "__init__": ANYTHING,
     "__main__": ANYTHING,

@@ -7,7 +7,7 @@ another object counts as unchanged where it leads to the same code, as an equal 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from operator import attrgetter, is_
 from types import CellType, FunctionType, MemberDescriptorType
@@ -215,6 +215,14 @@ class Reads:
         """Whether a function is among what was read."""
         function = definition.function
         return any(fn is function for fn, _ in self.functions) or definition in self.definitions
+
+    def has_any(self, objects: Sequence[Any]) -> bool:
+        """Whether one of these objects is among what was read, or what they hold."""
+        ids = {*map(id, objects), *map(id, map(vars, objects))}
+        read: list[Any] = [space for space, _, _ in self.names]
+        read += [value for *_, value in (*self.names, *self.cells)]
+        read += [one.of for one in self.held]
+        return not ids.isdisjoint(map(id, read))
 
     def covers(self, other: Reads) -> bool:
         """Whether what others have read is among it, so that it holds only where that does."""

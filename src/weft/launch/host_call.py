@@ -7,7 +7,8 @@ scalar or a weft number keeps its type; structs and tuples are taken apart; any 
 known at compile time. Defaults and bound values are literals of the program, so they stay weak.
 
 Results come back as Python numbers, tuples of them (also for the lanes of a SIMD value), and structs
-whose fields are constants; what the function knows at compile time comes back as it is.
+whose fields are constants; what the function knows at compile time comes back as it is. Fields of structs
+that are changed are so for Python, too (``weft.launch.lent``).
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ from weft.lang.elaboration import current
 from weft.lang.number import number_class
 from weft.lang.pointer import AddressSpace
 from weft.lang.products import remade
+from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
 from weft.lang.spec import Leaf, NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.launch.arguments import gather
+from weft.launch.lent import Lending, Lent, lending
 from weft.launch.variants import Variants
 from weft.record import replace
 from weft.runtime.buffers import DeviceBuffer
@@ -75,9 +78,10 @@ def _slots(leaves: Sequence[Leaf], start: int = 0) -> list[_Slot]:
 class _Call:
     """A function called with arguments of some specs: one block of memory holds those and the results."""
 
-    def __init__(self, func: Func[..., Any], specs: Mapping[str, Spec]) -> None:
+    def __init__(self, func: Func[..., Any], specs: Mapping[str, Spec], lent: Lending) -> None:
         self.func = func
         self.specs = specs
+        self.lent = Lent(lent)
         self.arguments = _slots([leaf for spec in specs.values() for leaf in spec.leaves()])
         self.result: Spec = StaticSpec(None)
         self.results: list[_Slot] = []
@@ -91,22 +95,31 @@ class _Call:
 
     def emit(self, memory: Pointer[UInt8]) -> None:
         """The code of the call; runs at compile time."""
-        leaves = [self._load(memory, place) for place in self.arguments]
+        loaded = [self._load(memory, place) for place in self.arguments]
         values: dict[str, Any] = {}
         start = 0
         for name, spec in self.specs.items():
             count = len(spec.leaves())
-            values[name] = spec.build(leaves[start : start + count])
+            values[name] = spec.build(loaded[start : start + count])
             start += count
+        self.lent.begin(values)
         call = current().elaborator.call
         result: Any = call(Func[..., Any](self.func.definition, {}), (), values, DType.float64)
-        self.result = spec_of(result)
-        self.results = _slots(self.result.leaves(), self.arguments[-1].end if self.arguments else 0)
-        for place, value in zip(self.results, leaves_of(result), strict=True):
+        self.result, given = spec_of(result), [result, *self.lent.end(result)]
+        leaves = [leaf for spec in self._given for leaf in spec.leaves()]
+        self.results = _slots(leaves, self.arguments[-1].end if self.arguments else 0)
+        for place, value in zip(
+            self.results, [leaf for one in given for leaf in leaves_of(one)], strict=True
+        ):
             leaf = place.leaf
             if not leaf.pointer:
                 number = number_class(leaf.dtype, leaf.type.lanes).of(value)
                 (memory + place.offset).bitcast(leaf.dtype).store(0, number)
+
+    @property
+    def _given(self) -> list[Spec]:
+        """What the memory has in the end: the result, and fields that were changed."""
+        return [self.result, *(each.spec for each in self.lent.changed)]
 
     def _load(self, memory: Pointer[UInt8], place: _Slot) -> Any:
         leaf = place.leaf
@@ -141,8 +154,8 @@ class _Call:
             block[place.offset : place.offset + len(data)] = data
         return (ctypes.c_char * max(len(block), _WORD)).from_buffer_copy(bytes(block) or bytes(_WORD))
 
-    def unpack(self, memory: ctypes.Array[ctypes.c_char]) -> Any:
-        """The result from the memory."""
+    def unpack(self, memory: ctypes.Array[ctypes.c_char], values: Mapping[str, Any]) -> Any:
+        """The result from the memory; what is changed of the arguments is set."""
         data = memory.raw
         found: list[Any] = []
         for place in self.results:
@@ -150,7 +163,12 @@ class _Call:
             at = [place.offset + n * d.itemsize for n in range(lanes)]
             items = tuple(unpack(d, data[o : o + d.itemsize]) for o in at)
             found.append(items[0] if lanes == 1 else items)
-        return _plain(self.result, found)
+        made: list[Any] = []
+        for spec in self._given:
+            count = len(spec.leaves())
+            made.append(_plain(spec, found[:count]))
+            found = found[count:]
+        return self.lent.set(made[0], made[1:], values)
 
 
 def _host_call(memory: Pointer[UInt8], *, call: Comptime[Any]) -> None:
@@ -204,7 +222,8 @@ def host_call(
 
     taken = gather(func.definition, values, taker, problems, key)
     problems.check(LaunchError, len(args))
-    call = _compiled(ctx, func, taken.specs.by_name)
+    reads, call = _compiled(ctx, func, taken.specs.by_name, lending(taken.specs.by_name, values))
+    call.lent.check(func.__name__, values, reads)
     memory = call.pack(taken.values)
     assert call.function is not None
     ctx.keep((memory, args, kwargs))  # where Ctrl-C ends the wait, the call still runs
@@ -213,14 +232,16 @@ def host_call(
     )
     ctx.queued()
     ctx.synchronize()
-    return call.unpack(memory)
+    return call.unpack(memory, values)
 
 
-def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: Mapping[str, Spec]) -> _Call:
-    key = (func.definition, ctx.target, tuple(specs.items()))
+def _compiled(
+    ctx: DeviceContext, func: Func[..., Any], specs: Mapping[str, Spec], lent: Lending
+) -> tuple[Reads, _Call]:
+    key = (func.definition, ctx.target, tuple(specs.items()), lent)
 
     def make() -> _Call:
-        call = _Call(func, specs)
+        call = _Call(func, specs, lent)
         artifact = call.compile(ctx.target)
         if any(p.leaf.pointer for p in call.results):
             raise LaunchError.at(
@@ -232,7 +253,7 @@ def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: Mapping[str, Spec
         [call.function] = ctx.device.load(artifact)
         return call
 
-    return (_calls.find(key) or _calls.make(key, specs.values(), make))[1]
+    return _calls.find(key) or _calls.make(key, specs.values(), make)
 
 
 def _accept(ctx: DeviceContext, p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
