@@ -3,7 +3,8 @@
 What is read at such an index seems scattered. But along x it is the thread's own place but for the ends of a
 row. So the threads' loop is cut into edge, interior, edge, and in the interior nothing is held back. Nor is
 anything asked there by the guards of a stencil's taps, ``if 0 <= x + k < width`` in loops of constant bounds:
-in the interior they hold for all of the rounds.
+in the interior they hold for all of the rounds. And nothing is asked there by other branches around memory,
+or choices of an index, that go by where a thread is (``places_tested``), along x or whichever row it is in.
 """
 
 from __future__ import annotations
@@ -14,8 +15,16 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Value
 from weft.compiler.ir.types import I1, I64
-from weft.compiler.passes.guard_bounds import Bound, GuardAnalysis, bound_of, parts_of, threads_within
-from weft.compiler.passes.indices import Ranges, thread_plus
+from weft.compiler.passes.guard_bounds import (
+    Bound,
+    GuardAnalysis,
+    Shared,
+    bound_of,
+    parts_of,
+    threads_within,
+)
+from weft.compiler.passes.indices import IndexPlus, Ranges, thread_plus
+from weft.compiler.passes.places_tested import tested_places
 from weft.compiler.passes.thread_context import Rewriter
 from weft.record import record
 
@@ -29,12 +38,18 @@ class Clamps:
     highs: list[Bound]
     inside: dict[Value, Value]
     """What each clamp is in the interior."""
-    holding: set[Value]
-    """Comparisons that hold there."""
+    known: dict[Value, bool]
+    """Comparisons, and whether they hold there."""
+    points: list[tuple[IndexPlus, Value]]
+    """Single threads that are not in it: those whose place is that value."""
+    rows: list[Value]
+    """Comparisons that are the same along x: in rows in which one is not as it is known, nobody is there."""
     rounds: dict[Value, tuple[int, int]]
     """How far the indices of loops go, around clamps."""
+    tested: bool = False
+    """Whether several branches or choices go by where a thread is."""
 
-    def knows(self, bound: Bound) -> bool:
+    def reaches(self, bound: Bound) -> bool:
         """Whether it is known how far a bound goes in all rounds of loops."""
         return bound.limit not in self.rounds and not self.rounds.keys() & bound.place.minus
 
@@ -54,6 +69,19 @@ class Clamps:
         for bound in self.highs:
             count = within(bound, True)
             high = b.select(b.compare("slt", count, high), count, high)
+        for place, value in self.points:
+            at = place.index_at(lookup(value), b, lookup)
+            among = b.arith("andi", b.compare("sge", at, low), b.compare("slt", at, high))
+            first = b.compare("slt", b.arith("subi", at, low), b.arith("subi", high, at))
+            last = b.arith("andi", among, b.arith("xori", first, b.constant(True, I1)))
+            low = b.select(b.arith("andi", among, first), b.arith("addi", at, b.constant(1, I64)), low)
+            high = b.select(last, at, high)
+        zero = b.constant(0, I64)
+        for row in self.rows:
+            holds = lookup(row)
+            if not self.known[row]:
+                holds = b.arith("xori", holds, b.constant(True, I1))
+            low, high = b.select(holds, low, zero), b.select(holds, high, zero)
         low = b.select(b.compare("slt", low, end), low, end)
         return low, b.select(b.compare("sgt", low, high), low, high)
 
@@ -62,8 +90,8 @@ class Clamps:
         made = op.results[0] if op.results else None
         if made in self.inside:
             rewriter.mapping[made] = rewriter.lookup(self.inside[made])
-        elif made in self.holding:
-            rewriter.mapping[made] = rewriter.b.constant(True, I1)
+        elif made in self.known:
+            rewriter.mapping[made] = rewriter.b.constant(self.known[made], I1)
         else:
             return False
         return True
@@ -72,22 +100,25 @@ class Clamps:
 def find_clamps(kernel: Function) -> Clamps | None:
     """Those of a kernel along x, if it has any."""
     ops = list(kernel.body.walk())
-    clamps, guards = list(_clamps(ops)), list(_guards(ops))
-    if not (clamps or guards):
+    clamps, guards, tests = list(_clamps(ops)), list(_guards(ops)), tested_places(ops)
+    if not (clamps or guards or tests):
         return None
     analysis = GuardAnalysis({v for op in ops if op.spec.pure for v in op.results}, set(kernel.args))
-    made = Clamps([], [], {}, set(), dict(_rounds(ops)))
+    made = Clamps([], [], {}, {}, [], [], dict(_rounds(ops)), bool(tests))
     ranges = Ranges(made.rounds)
 
-    def shared(v: Value, axis: str = "x") -> bool:
+    def fixed(v: Value, axis: str = "x") -> bool:
         axes = analysis.axes(v)
-        return v in made.rounds or (axes is not None and "x" not in axes)
+        return axes is not None and "x" not in axes
+
+    def shared(v: Value, axis: str = "x") -> bool:
+        return v in made.rounds or fixed(v)
 
     def takes(condition: Value, negated: bool) -> bool:
         """Note where a comparison holds, or does not, if it does along x."""
         high, low = (bound_of(condition, way, shared, ranges) for way in (negated, not negated))
         found, to = (high, made.highs) if high is not None else (low, made.lows)
-        takes = found is not None and found.axis == 0 and made.knows(found)
+        takes = found is not None and found.axis == 0 and made.reaches(found)
         if found is not None and takes:
             to.append(found)
         return takes
@@ -100,8 +131,29 @@ def find_clamps(kernel: Function) -> Clamps | None:
                 made.inside[op.result] = own
                 break
     for op in guards:
-        made.holding.update(part for part in parts_of(op.operands[0], False) if takes(part, False))
-    return made if made.inside or made.holding else None
+        made.known.update((part, True) for part in parts_of(op.operands[0], False) if takes(part, False))
+    for op, guess in tests.items():
+        axes = analysis.axes(op.result)
+        if op.result in made.known:
+            continue
+        if axes is not None and axes <= {"y", "z"}:
+            made.rows.append(op.result)
+        elif op.attrs["predicate"] in ("eq", "ne"):
+            one, other = op.operands
+            point = _point(one, other, fixed) or _point(other, one, fixed)
+            if point is None:
+                continue
+            made.points.append(point)
+        elif not takes(op.result, not guess):
+            continue
+        made.known[op.result] = guess
+    return made if made.inside or made.known else None
+
+
+def _point(own: Value, value: Value, fixed: Shared) -> tuple[IndexPlus, Value] | None:
+    """The place and the value, if those of a thread along x are compared with what others share."""
+    place = thread_plus(own, fixed)
+    return (place, value) if place is not None and place.name == "x" and fixed(value, "x") else None
 
 
 def _clamps(ops: list[Op]) -> Iterator[Op]:

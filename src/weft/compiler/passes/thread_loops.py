@@ -169,9 +169,12 @@ class _Loops:
         self.together.singles |= singles
         apart = group or frame.looks
         self.beside = None if apart else side_by_side(kernel, self.together, frame)
-        self.interior = None if self.together.splits else find_interior(kernel)
-        plain = not self.together.splits and self.interior is None
+        plain = not self.together.splits
         self.clamps = find_clamps(kernel) if plain else None
+        several = self.clamps is not None and self.clamps.tested
+        self.interior = find_interior(kernel) if plain and not several else None
+        if self.interior is not None:
+            self.clamps = None
         self.quotient = find_quotient(kernel) if plain and self.clamps is None else None
         cut = bool(self.together.splits) and self.beside is None and not group
         self.down = cut and goes_down(kernel)
@@ -352,7 +355,7 @@ class _Loops:
         elif self.clamps is not None:
             ops, clamps = self.kernel.body.ops, self.clamps
             low, high = clamps.ends(b, end, shared.lookup)
-            self.beside_of(low, high, end, partial(row, ops=ops))
+            self.beside_of(low, high, end, partial(row, ops=ops, few=clamps.tested and not clamps.inside))
             row(low, high, ops, inside=clamps)
         elif self.quotient is not None:
             ops, cut = self.kernel.body.ops, self.quotient
