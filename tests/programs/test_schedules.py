@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Float32, Int, Int32, Pointer, kernel
+from weft import Comptime, Float32, Int, Int32, Pointer, kernel
 from weft.atomic import Atomic
-from weft.gpu import barrier, block_dim, block_idx, global_idx, thread_idx
+from weft.gpu import barrier, block_dim, block_idx, cluster_sync, global_idx, grid_sync, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.memory import AddressSpace, stack_allocation
 
@@ -35,18 +35,61 @@ def order_of(seed: int | None, blocks: int, threads: int) -> list[int]:
     return order.tolist()
 
 
-def test_blocks_are_shuffled_and_odd_seeds_turn_threads_round() -> None:
-    every = list(range(40))
-    assert order_of(None, 10, 4) == every
-    seen: set[tuple[int, ...]] = set()
-    for seed in range(6):
-        order = order_of(seed, 10, 4)
+def test_blocks_and_threads_are_shuffled() -> None:
+    every = list(range(50))
+    assert order_of(None, 10, 5) == every
+    blocks: set[tuple[int, ...]] = set()
+    threads: set[tuple[int, ...]] = set()
+    for seed in range(8):
+        order = order_of(seed, 10, 5)
         assert sorted(order) == every
-        assert order == order_of(seed, 10, 4)
-        groups = [order[n : n + 4] for n in range(0, 40, 4)]
-        assert all(group == sorted(group, reverse=seed % 2 == 1) for group in groups)
-        seen.add(tuple(group[0] // 4 for group in groups))
-    assert len(seen) == 6
+        assert order == order_of(seed, 10, 5)
+        groups = [order[n : n + 5] for n in range(0, 50, 5)]
+        (places,) = {tuple([number % 5 for number in group]) for group in groups}
+        if seed < 2:
+            assert places == tuple(sorted(places, reverse=seed == 1))
+        blocks.add(tuple(group[0] // 5 for group in groups))
+        threads.add(places)
+    assert len(blocks) == len(threads) == 8
+
+
+def test_warps_are_shuffled_as_wholes() -> None:
+    seen: set[tuple[int, ...]] = set()
+    for seed in range(8):
+        order = order_of(seed, 1, 5 * 32 + 7)
+        assert sorted(order) == list(range(167))
+        lanes = list(range(32))[:: -1 if seed % 2 else 1]
+        whole = [n for n in order if n < 160]
+        warps = [whole[n : n + 32] for n in range(0, 160, 32)]
+        if seed % 2 == 0:  # else what is more than whole warps comes first, and shifts them
+            assert all([n % 32 for n in warp] == lanes for warp in warps)
+        seen.add(tuple(order))
+    assert len(seen) == 8
+
+
+@kernel
+def met(order: Pointer[Int32], count: Pointer[Int32], *, by: Comptime[str]):
+    for _ in range(2):
+        order[Int(Atomic.fetch_add(count, 1))] = Int32(block_idx.x)
+        if by == "grid":
+            grid_sync()
+        else:
+            cluster_sync()
+
+
+@pytest.mark.parametrize(("by", "more"), [("grid", {"cooperative": True}), ("cluster", {"cluster_dim": 4})])
+def test_blocks_that_meet_go_both_ways(by: str, more: dict[str, Any]) -> None:
+    seen: set[tuple[int, ...]] = set()
+    for seed in range(8):
+        order, count = np.full(16, -1, np.int32), np.zeros(1, np.int32)
+        with DeviceContext(api="cpu", schedule=seed, threads=1) as ctx:
+            ctx.enqueue_function(met, order, count, grid_dim=8, block_dim=1, by=by, **more)
+            ctx.synchronize()
+        size = 8 if by == "grid" else 4
+        rounds = [order[n : n + size].tolist() for n in range(0, 16, size)]
+        assert all(sorted(each) == list(range(min(each), min(each) + size)) for each in rounds)
+        seen.update(map(tuple, rounds))
+    assert len(seen) == 16 // size
 
 
 @kernel
@@ -69,7 +112,7 @@ def reversed_blocks(x: Pointer[Float32], out: Pointer[Float32], n: Int):
 def test_right_programs_do_not_depend_on_it(checked: bool) -> None:
     x = np.random.default_rng(5).random(1000, np.float32)
     results: list[Any] = []
-    for seed in (None, 0, 1, 2, 3):
+    for seed in (None, *range(8)):
         out = np.zeros_like(x)
         with DeviceContext(api="cpu", schedule=seed, checked=checked) as ctx:
             ctx.enqueue_function(reversed_blocks, x, out, 1000, grid_dim=32, block_dim=32)

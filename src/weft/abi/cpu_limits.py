@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+ORDERS = 8
+"""In so many orders a schedule has the threads of a block go (``passes/thread_order.py``)."""
 MOST_THREADS = 1024
 """Of a block: what a thread keeps over a barrier is there as many times."""
 

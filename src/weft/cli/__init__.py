@@ -252,7 +252,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--schedule-seed",
         type=_count,
         metavar="N",
-        help="have a CPU run blocks in the order of this seed, and threads backwards where it is odd",
+        help="have a CPU run blocks and warps in the order of this seed, threads backwards where it is odd",
     )
     run.add_argument(
         "--explore",

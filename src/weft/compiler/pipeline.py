@@ -109,10 +109,10 @@ class Compilation:
         from weft.compiler.passes.pipeline import run_passes
         from weft.compiler.support import support
 
-        backward = any(options.backward for options in self.options)
+        order = max(options.order for options in self.options)
         even = all(options.even for options in self.options)
         with timed("passes"):
-            passed = run_passes(self.module, self.target, backward=backward, even=even, debug=self.debug)
+            passed = run_passes(self.module, self.target, order=order, even=even, debug=self.debug)
         with timed("lower"):
             return lower_module(passed, self.target, support, places=places, debug=self.debug)
 

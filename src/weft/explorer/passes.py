@@ -41,8 +41,8 @@ def own_steps(made: Compilation) -> list[Step]:
         before, start = after, time.perf_counter()
 
     even = all(options.even for options in made.options)
-    backward = any(options.backward for options in made.options)
-    run_passes(made.module, made.target, even=even, backward=backward, debug=made.debug, seen=seen)
+    order = max(options.order for options in made.options)
+    run_passes(made.module, made.target, even=even, order=order, debug=made.debug, seen=seen)
     return steps
 
 

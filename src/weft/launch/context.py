@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from weft.abi.artifact import Artifact, LoadedCode
 from weft.abi.checks import Checks
+from weft.abi.cpu_limits import ORDERS
 from weft.compiler.cache import compile_kernel, kept, key_of, prepared
 from weft.compiler.frontend.options import CompileOptions, Over
 from weft.compiler.pipeline import elaborate_kernel
@@ -85,8 +86,9 @@ class DeviceContext(MakesTiles, BaseContext):
             default what ``WEFT_CHECK`` says.
         threads: how many threads run the blocks of a launch on a CPU; by default what ``WEFT_CPU_THREADS``
             says, else as many as this process has cores. ``ctx.info.multiprocessors`` is the number.
-        schedule: a seed: a CPU runs the blocks in a shuffled order, and for odd seeds the threads of a block
-            backwards. What a program gives should not depend on it. By default what ``WEFT_SCHEDULE`` says.
+        schedule: a seed: a CPU runs the blocks in a shuffled order, and the warps of a block in one of eight,
+            for odd seeds backwards. What a program gives should not depend on it. By default what
+            ``WEFT_SCHEDULE`` says.
         debug: whether a CPU's code is for gdb and lldb, not optimised; by default what ``WEFT_DEBUG`` says.
         opt_level: how much LLVM and a GPU's assembler optimise kernels, from 0 (code as it stands) to 3 (all
             that LLVM does); by default what ``WEFT_OPT_LEVEL`` says, else as much as pays on the device.
@@ -138,10 +140,10 @@ class DeviceContext(MakesTiles, BaseContext):
             super().__init__(device_id, api=api, threads=threads)
         self.schedule: int | None = schedule_of(self.info, schedule, seed)
         """The seed of the order of blocks and threads, where there is one."""
-        backward = self.schedule is not None and self.schedule % 2 == 1
+        order = 0 if self.schedule is None else self.schedule % ORDERS
         steps = debugged(self.info, debug)
         self._opt_level = level_of(opt_level)
-        self._always = CompileOptions(checked=self.checked, backward=backward, debug=steps)[2:6]
+        self._always = CompileOptions(checked=self.checked, order=order, debug=steps)[2:6]
         self.notes_writes: bool = "races" in self.checked
         self._as_usual = not self.checked and self.schedule is None
         self._loaded: Variants[Loaded] = Variants()

@@ -35,8 +35,8 @@ class CompileOptions(NamedTuple):
     any_block: bool = False
     """Where threads are loops: blocks may extend along axes that the kernel asks no thread's place of. Most
     do not, and their code has a third of the loops."""
-    backward: bool = False
-    """Where threads are loops, these go from the last thread to the first."""
+    order: int = 0
+    """Where threads are loops, in which of ``ORDERS`` (``abi/cpu_limits.py``) they go."""
     debug: bool = False
     """Where threads are loops: for debuggers of native code, with all variables and without optimisation."""
     even: bool = False

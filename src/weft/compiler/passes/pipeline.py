@@ -7,7 +7,6 @@ from functools import partial
 
 from weft.compiler.ir.clone import clone_module
 from weft.compiler.ir.core import Module
-from weft.compiler.passes.backward import backward as turn_round
 from weft.compiler.passes.block_functions import block_functions
 from weft.compiler.passes.conversions import conversions
 from weft.compiler.passes.counted import counted
@@ -21,6 +20,7 @@ from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
 from weft.compiler.passes.short_compares import short_compares
 from weft.compiler.passes.short_divisions import short_divisions
+from weft.compiler.passes.thread_order import groups_turn, in_order
 from weft.compiler.passes.written_out import written_out
 from weft.targets import Target
 
@@ -31,7 +31,7 @@ def run_passes(
     module: Module,
     target: Target,
     *,
-    backward: bool = False,
+    order: int = 0,
     even: bool = False,
     debug: bool = False,
     seen: Callable[[str, Module], object] | None = None,
@@ -39,7 +39,7 @@ def run_passes(
     """What ``target`` lowers of an elaborated module, which stays as it is.
 
     Where threads are the machine's, most modules are that themselves: nothing ends threads early in them,
-    and no thread does several elements. ``backward``: threads that are loops go from the last to the first;
+    and no thread does several elements. ``order``: that of threads that are loops (``thread_order``);
     ``even``: their blocks have a multiple of ``STRIP`` of them along x; ``debug``: arrays stay. ``seen`` is
     called with the module after each pass.
     """
@@ -57,10 +57,10 @@ def run_passes(
         (loops and not debug, given_steps),
         (loops and not debug, short_divisions),
         (loops and not debug, conversions),
-        (loops, partial(_thread_loops, even=even)),
+        (loops, partial(_thread_loops, even=even, order=order)),
         (loops and not debug, short_compares),
         (loops and even, pairs),
-        (loops and backward, turn_round),
+        (loops and order > 0, partial(in_order, order=order)),
         (loops, heap_arrays),
         (loops, block_functions),
         (not loops and "exit" not in target.machine, return_ends),
@@ -74,11 +74,11 @@ def run_passes(
     return made
 
 
-def _thread_loops(module: Module, *, even: bool) -> None:
+def _thread_loops(module: Module, *, even: bool, order: int) -> None:
     # Here, since it is most of what passes are, and GPUs need none of it.
     from weft.compiler.passes.thread_loops import thread_loops
 
-    thread_loops(module, even=even)
+    thread_loops(module, even=even, turned=groups_turn(order))
 
 
 def _changes(module: Module) -> bool:

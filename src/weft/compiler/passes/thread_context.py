@@ -90,6 +90,8 @@ class Frame:
     """Whether blocks of a cluster meet, or use each other's shared memory."""
     even: bool = False
     """Whether blocks have a multiple of ``STRIP`` threads along x."""
+    turned: bool = False
+    """Whether blocks that meet begin with the last."""
     looks: bool = False
     """Whether blocks wait for each other in loops of their own, so that each goes by itself."""
 

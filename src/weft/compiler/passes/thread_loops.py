@@ -55,8 +55,11 @@ _STRETCH = 4
 """How many chunks of blocks are taken as one where they go side by side: two of a launch for each thread."""
 
 
-def thread_loops(module: Module, *, even: bool = False) -> None:
-    """Rewrite every kernel of the module, in place; ``even`` blocks have whole strips of threads along x."""
+def thread_loops(module: Module, *, even: bool = False, turned: bool = False) -> None:
+    """Rewrite every kernel of the module, in place.
+
+    ``even`` blocks have whole strips of threads along x; ``turned``: those that meet begin with the last.
+    """
     waits = mark_waits(module)
     for kernel in [f for f in module.functions if f.kernel and waits]:
         meet_to_wait(kernel, kernel.body)
@@ -69,7 +72,7 @@ def thread_loops(module: Module, *, even: bool = False) -> None:
     for kernel in [f for f in module.functions if f.kernel]:
         name_lanes(kernel)
         frame = Frame.of(module, kernel, users)
-        frame.even = even and not kernel.over_rank
+        frame.even, frame.turned = even and not kernel.over_rank, turned
         made += [add_context_parameters(f, frame) for f in module.functions if f.name in frame.helpers]
         versions = versions_of(kernel)
         for each in (kernel,) if versions is None else (versions.usual, versions.other):
@@ -216,8 +219,10 @@ class _Loops:
             b.branch(b.compare("sge", b.get(start, I64), b.get(end, I64)), more)
             b.emit("weft.condition", (b.compare("slt", b.get(start, I64), total),))
         with b.into(blocks):
-            linear = b.get(start, I64)
-            self.place(context, linear)
+            linear = number = b.get(start, I64)
+            if self.group and self.frame.turned:
+                number = b.arith("subi", b.arith("subi", total, one), linear)
+            self.place(context, number)
             count = one
             alone = self.frame.size or self.together.splits or self.group
             if not alone or self.beside is not None:
