@@ -209,6 +209,54 @@ def test_when_leaves_out(device: DeviceContext, memory: tuple[Any, Any]) -> None
         assert tuned.choice(device, x, out, n, grid_dim=blocks, block_dim=64) == {"EACH": each}
 
 
+def test_what_is_remembered_of_a_class_is_not_taken_where_when_says_no(
+    device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path
+) -> None:
+    from weft.tuning import write_table
+
+    x, out = memory
+    seen: list[Config] = []
+
+    def when(config: Config, n: int) -> bool:
+        return n % config["EACH"] == 0
+
+    def short(config: Config) -> bool:
+        return config["EACH"] < 4
+
+    def made(**more: Any) -> Any:
+        clock = times({1: 3.0, 2: 2.0, 4: 1.0}, seen)
+        options: dict[str, Any] = {"key": {"n": int.bit_length}, "measure": clock, **more}
+        return autotune({"EACH": [1, 2, 4]}, **options)(scale)
+
+    def choice(tuned: Any, n: int) -> int:
+        return tuned.choice(device, x, out, n, grid_dim=blocks, block_dim=64)["EACH"]
+
+    table = tmp_path / "scale.json"
+    with config.scope(cache_dir=tmp_path / "cache"):
+        first = made(when=when)
+        assert [choice(first, n) for n in (12, 13, 14, 12, 13, 15)] == [4, 1, 2, 4, 1, 1]
+        measured = len(seen)
+        again = made(when=when)
+        assert [choice(again, n) for n in (13, 12, 14)] == [1, 1, 1]  # which is right for all of them
+        assert [choice(made(when=when), n) for n in (12, 14)] == [4, 2]
+        assert len(seen) == measured  # all of it was remembered
+        assert choice(made(when=short), 12) == 2
+        write_table(table, [first.tune(device, x, out, 12, grid_dim=blocks, block_dim=64)])
+        shipped = made(when=when, table=str(table))
+        assert [choice(shipped, n) for n in (13, 12)] == [1, 1]
+        assert choice(made(when=when, table=str(table)), 12) == 4
+
+
+@pytest.mark.parametrize("given", ["x", None, float("nan"), -1.0])
+def test_a_measure_that_gives_no_seconds_is_refused(
+    device: DeviceContext, memory: tuple[Any, Any], given: Any, tmp_path: Path
+) -> None:
+    x, out = memory
+    tuned = autotune({"EACH": [1, 2]}, measure=lambda config, launch: given)(scale)
+    with config.scope(cache_dir=tmp_path), pytest.raises(LaunchError, match=r"gives .*EACH=1, where"):
+        tuned.choice(device, x, out, N, grid_dim=blocks, block_dim=64)
+
+
 def test_without_measuring(device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path) -> None:
     x, out = memory
     seen: list[Config] = []

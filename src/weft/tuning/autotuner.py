@@ -42,6 +42,7 @@ class Autotuner(Kernel[...], Generic[P]):
         self._chosen: dict[object, Config] = {}
         self._bound: dict[Config, Kernel[...]] = {}
         self._names: list[str] | None = None
+        self._asks: dict[int, tuple[str, ...]] = {}
         self._lock = threading.RLock()
 
     @property
@@ -107,7 +108,7 @@ class Autotuner(Kernel[...], Generic[P]):
             LaunchError: no configuration can be launched; the message has all reasons.
         """
         call = self._call(ctx, args, {**named, "grid_dim": grid_dim, "block_dim": block_dim})
-        return self._tune(call, self._class(call), self._key(call))
+        return self._tune(call, self._class(call), self._known(call)[0])
 
     def launch(self, ctx: DeviceContext, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         """What ``ctx.enqueue_function`` does with it."""
@@ -185,12 +186,28 @@ class Autotuner(Kernel[...], Generic[P]):
         return ctx.api, ctx.id, ctx.info.multiprocessors, *types, *key
 
     def _choose(self, call: Call) -> Config:
-        key = self._key(call)
-        found = self._chosen.get(key)
+        key, found = self._known(call)
         if found is None:
             with self._lock:
                 found = self._chosen.get(key) or self._find(call, key)
         return found
+
+    def _known(self, call: Call) -> tuple[object, Config | None]:
+        """What a launch is here, and what is known for it.
+
+        That of a launch's class, unless ``when=`` says no to it for this launch: then that of the launches
+        for which ``when=`` says what it says here.
+        """
+        key = self._key(call)
+        found = self._chosen.get(key)
+        if found is not None and self.rules.when is not None and not self._wanted(call)(found):
+            key = key, *self._tried(call)
+            found = self._chosen.get(key)
+        return key, found
+
+    def _tried(self, call: Call) -> list[Config]:
+        """The part of the space that is worth a try."""
+        return [*filter(self._wanted(call), self.rules.space)]
 
     def _find(self, call: Call, key: object) -> Config:
         """What is known of a class, or can be found out."""
@@ -198,7 +215,8 @@ class Autotuner(Kernel[...], Generic[P]):
         session = sessions.current
         if session is None:
             found = rules.table.find(self._name, of, rules.space) if rules.table else None
-            found = found or self._recalled(call, of)
+            if found is None or not self._wanted(call)(found):  # to this launch of the class
+                found = self._recalled(call, of)
             if found is not None:
                 self._chosen[key] = found
                 return found
@@ -247,7 +265,9 @@ class Autotuner(Kernel[...], Generic[P]):
     def _asked(self, function: Callable[..., Any], call: Call, config: Config | None) -> Any:
         """What a user's function says, which is given what it asks for by name."""
         values = {**self._values(call), "config": config}
-        names = asked_by(function, "when", list(self.definition.names()))
+        names = self._asks.get(id(function))  # which ``rules`` keeps
+        if names is None:
+            names = self._asks[id(function)] = asked_by(function, "when", list(self.definition.names()))
         return function(**{name: values[name] for name in names if name in values})
 
     def _wanted(self, call: Call) -> Callable[[Config], bool]:
@@ -255,12 +275,13 @@ class Autotuner(Kernel[...], Generic[P]):
         return (lambda config: True) if when is None else lambda config: bool(self._asked(when, call, config))
 
     def _cache_key(self, call: Call, of: Class) -> str | None:
-        for config in self.rules.space:
+        tried = self._tried(call)
+        for config in tried:
             try:
                 code = call.code(config)
             except WeftError:
                 continue
-            return None if code is None else cache_key(code, self.rules.space, of)
+            return None if code is None else cache_key(code, tried, of)
         return None
 
     def _recalled(self, call: Call, of: Class) -> Config | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import KernelInfo
+from weft.diagnostics import a_
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.order import Ordered
 from weft.launch.tiles import described, tiles_at
@@ -15,7 +17,7 @@ from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.driver import Device, Tiled
 from weft.tuning.apart import Apart, Place, Process
 from weft.tuning.candidates import Candidate
-from weft.tuning.config import Config
+from weft.tuning.config import Config, refuse
 from weft.tuning.search import Failed, Timing, fastest
 from weft.tuning.trial import Image, Job, Trials, images_of
 
@@ -46,8 +48,17 @@ class _ByUser(Trials):
         self._configs = configs
 
     def sample(self, n: int) -> float:
-        """What the function gives."""
-        return float(self._by(self._configs[n], lambda: self.launch(n)))
+        """What the function gives.
+
+        Raises:
+            LaunchError: it is no number of seconds.
+        """
+        given: object = self._by(self._configs[n], lambda: self.launch(n))
+        if not isinstance(given, Real) or not float(given) >= 0:
+            found = a_(type(given).__name__) if not isinstance(given, Real) else str(given)
+            message = f"measure= gives {found} for {self._configs[n]}, where seconds are needed"
+            refuse(message, "return what a launch took, as a float", ("measure", 9))
+        return float(given)
 
 
 def begun(how: Measure) -> Process | None:
