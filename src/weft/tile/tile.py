@@ -349,7 +349,10 @@ class Tile(Generic[T]):
         if max(self.shape) == 1:
             hint = f"ask its number, {VALUE}[0]; a reduction without axis= is one"
             refuse("condition", "a tile is no condition, also with one element", hint=hint)
-        hint = "choose with .where(a, b), or ask .any() or .all() of it; two go together by `a & b`, `a | b`"
+        hint = (
+            "choose with .where(a, b), or ask .any() or .all() of it; two go together by `a & b`, `a | b`; "
+            "max and min of elements are those of weft.math"
+        )
         refuse("condition", "a tile has many elements, and is no condition", hint=hint)
 
 
