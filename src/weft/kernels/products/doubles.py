@@ -147,11 +147,6 @@ class Shape(NamedTuple):
     deep: int
     """Places along k of a product."""
 
-    def count(self, problem: Problem) -> int:
-        """How many tiles the result has."""
-        m, n, _, z = problem.extents
-        return -(-m // self.tile[0]) * -(-n // self.tile[1]) * z
-
 
 LARGE, SMALL = Shape((64, 128), (32, 32), 4, 8), Shape((32, 32), (16, 16), 6, 16)
 
@@ -159,9 +154,9 @@ LARGE, SMALL = Shape((64, 128), (32, 32), 4, 8), Shape((32, 32), (16, 16), 6, 16
 def way_of(problem: Problem) -> tuple[Shape, int]:
     """The tiles of a product, and in how many parts k is gone through, where there are few."""
     units = problem.op.context.info.multiprocessors
-    if 3 * LARGE.count(problem) >= units:
+    if 3 * problem.tiles_of(LARGE.tile) >= units:
         return LARGE, 1
-    return SMALL, max(1, min(2 * units // SMALL.count(problem), problem.extents[2] // PART))
+    return SMALL, max(1, min(2 * units // problem.tiles_of(SMALL.tile), problem.extents[2] // PART))
 
 
 def multiply(problem: Problem) -> None:
@@ -169,7 +164,7 @@ def multiply(problem: Problem) -> None:
     a, b = (aligned(problem.op, x, CHUNK, across=True) for x in (problem.a, problem.b))
     shape, splits = way_of(problem)
     (bm, bn), (wm, wn), stages, _ = shape
-    parts, grid = in_parts(problem, splits), shape.count(problem) * splits
+    parts, grid = in_parts(problem, splits), problem.tiles_of(shape.tile) * splits
     across = tuple([x.strides[2] != 1 and x.shape[2] > 1 for x in (a, b)])
     threads, nbytes = bm // wm * (bn // wn) * 32, stages * (bm + bn) * DEPTH * a.dtype.itemsize
     known = {"shape": tuple(shape), "across": across, "ways": parts.ways, "shared_mem_bytes": nbytes}

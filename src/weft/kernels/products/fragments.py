@@ -178,11 +178,6 @@ class Shape(NamedTuple):
     warp: tuple[int, int]
     stages: int
 
-    def count(self, problem: Problem) -> int:
-        """How many tiles the result has."""
-        m, n, _, z = problem.extents
-        return -(-m // self.tile[0]) * -(-n // self.tile[1]) * z
-
 
 LARGE, MIDDLE, SMALL = (
     Shape((128, 128), (64, 32), 3),
@@ -196,7 +191,7 @@ BRIEF, LEAST = (384, 512), 32
 def begins_sooner(problem: Problem) -> bool:
     """Whether a product ends before one by warpgroups has begun: those wait for tiles to be described."""
     m, n, k, _ = problem.extents
-    tiles, units = MIDDLE.count(problem), problem.op.context.info.multiprocessors
+    tiles, units = problem.tiles_of(MIDDLE.tile), problem.op.context.info.multiprocessors
     return min(m, n) >= LEAST and tiles <= units and k <= BRIEF[4 * tiles <= units]
 
 
@@ -204,11 +199,11 @@ def multiply(problem: Problem) -> None:
     """Queue the product."""
     op, units = problem.op, problem.op.context.info.multiprocessors
     a, b = (aligned(op, x, CHUNK, across=True) for x in (problem.a, problem.b))
-    shape = LARGE if LARGE.count(problem) >= units else MIDDLE
-    if 2 * MIDDLE.count(problem) <= units:
+    shape = LARGE if problem.tiles_of(LARGE.tile) >= units else MIDDLE
+    if 2 * problem.tiles_of(MIDDLE.tile) <= units:
         shape = SMALL
     (bm, bn), (wm, wn), stages = shape
     across = tuple([x.strides[2] != 1 and x.shape[2] > 1 for x in (a, b)])
     known = {"tile": (bm, bn), "warp": (wm, wn), "stages": stages, "across": across, "ways": problem.ways}
     threads, nbytes = bm // wm * (bn // wn) * 32, stages * (bm + bn) * DEEP * a.dtype.itemsize
-    problem.launch(product, shape.count(problem), threads, a, b, **known, shared_mem_bytes=nbytes)
+    problem.launch(product, problem.tiles_of(shape.tile), threads, a, b, **known, shared_mem_bytes=nbytes)

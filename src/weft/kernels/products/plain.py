@@ -166,8 +166,7 @@ def keep(tile: Pointer[Any], numbers: Any, *, beside: Comptime[bool]) -> None:
 
 def multiply(problem: Problem) -> None:
     """Queue the product."""
-    (m, n, _, z), a, b = problem.extents, problem.a, problem.b
-    grid = -(-m // SIDE) * -(-n // SIDE) * z
+    a, b, grid = problem.a, problem.b, problem.tiles_of((SIDE, SIDE))
     known = {"kind": written(problem.sums), "beside": (a.strides[1] == 1, b.strides[1] == 1)}
     has = find_target(problem.op.context.target).supports(Feature.MMA)
     known["cores"] = has and problem.sums is DType.float64

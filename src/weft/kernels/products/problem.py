@@ -66,6 +66,11 @@ class Problem:
         z = z if self.groups is None else self.groups.size
         return m, n, self.a.shape[2], z
 
+    def tiles_of(self, tile: tuple[int, int]) -> int:
+        """How many tiles of so many rows and columns the result has."""
+        m, n, _, z = self.extents
+        return -(-m // tile[0]) * -(-n // tile[1]) * z
+
     @property
     def shared(self) -> tuple[bool, bool]:
         """Which sides all matrices of the result have in common."""
