@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -242,3 +243,57 @@ def test_a_call_that_fails_changes_nothing() -> None:
     with pytest.raises(DeviceError):
         asserted(one)
     assert one.x == 1
+
+
+class Sizes:
+    def __init__(self) -> None:
+        self.list, self.known = [1, 2], dict[int, int]()
+
+    @functools.cached_property
+    def first(self) -> int:
+        return self.list[0]
+
+    def squared(self, n: int) -> int:
+        if n not in self.known:
+            self.known[n] = n * n
+        return self.known[n]
+
+    def more(self) -> int:
+        self.list.append(3)
+        return len(self.list)
+
+
+@func
+def remembered(sizes: Any, n: Int) -> Int:
+    return n + sizes.first + sizes.squared(3) + sizes.squared(3)
+
+
+@func
+def grown(sizes: Any, n: Int) -> Int:
+    return n + sizes.more()
+
+
+@func
+def item_set(sizes: Any, n: Int) -> Int:
+    sizes[0] += 5
+    return n + sizes[0]
+
+
+@func
+def copied(sizes: Any, n: Int) -> Int:
+    mine = copy.deepcopy(sizes)
+    mine[0] += 5
+    return n + mine[0]
+
+
+def test_what_is_known_at_compile_time() -> None:
+    sizes, table = Sizes(), {0: 1, 5: 2}
+    for _ in range(2):
+        assert remembered(sizes, 1) == 1 + 1 + 9 + 9
+        with pytest.raises(CompileError, match="grown changes `sizes`, which it is given at compile time"):
+            grown(sizes, 1)
+        for given in (sizes.list, table):
+            assert copied(given, 1) == 7
+            with pytest.raises(CompileError, match="item_set changes `sizes`, which it is given at compile"):
+                item_set(given, 1)
+    assert (sizes.list, table) == ([1, 2], {0: 1, 5: 2})

@@ -14,6 +14,7 @@ from weft.abi.cpu_limits import STRIP
 from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected
+from weft.compiler.frontend.kept import unchanged
 from weft.compiler.frontend.options import PLAIN, CompileOptions
 from weft.compiler.frontend.reached import Change
 from weft.compiler.frontend.room import with_room
@@ -25,13 +26,13 @@ from weft.compiler.ir.verify import InvalidIR, verify_module
 from weft.compiler.lint import doubts
 from weft.compiler.llvm.symbols import entry_symbol
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import CompileError, Diagnostic, Location, caller_location, nearest
+from weft.diagnostics import CompileError, Diagnostic, Location, caller_location, is_internal, nearest
 from weft.diagnostics.timed import timed
 from weft.dtype import DType
 from weft.lang.captured import note
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
-from weft.lang.spec import Spec, machine_leaves
+from weft.lang.spec import Spec, StaticSpec, machine_leaves
 from weft.record import field, record, replace
 from weft.targets import Target, at_level, find_target
 
@@ -337,7 +338,9 @@ def _drafts(
         over = wanted.over
         if over is not None and target.threads == "loops":
             over = replace(over, per_thread=(1, 1), runner=None)
-        draft, over = elaborator.kernel(kernel, specs, over)
+        given = {name: spec.value for name, spec in specs.items() if isinstance(spec, StaticSpec)}
+        with unchanged(kernel.definition, {} if is_internal(kernel.definition.file) else given):
+            draft, over = elaborator.kernel(kernel, specs, over)
         drafts.append(draft)
         options.append(wanted._replace(over=over))
     return drafts, options

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from weft.abi.artifact import Artifact
 from weft.abi.formats import pack, unpack, wrap
 from weft.compiler.cache import compile_kernel
+from weft.compiler.frontend.kept import unchanged
 from weft.compiler.source.python import definition_of
 from weft.diagnostics import LaunchError, a_, caller_location
 from weft.diagnostics.problems import Problems
@@ -104,7 +105,8 @@ class _Call:
             start += count
         self.lent.begin(values)
         call = current().elaborator.call
-        result: Any = call(Func[..., Any](self.func.definition, {}), (), values, DType.float64)
+        with unchanged(self.func.definition, values):
+            result: Any = call(Func[..., Any](self.func.definition, {}), (), values, DType.float64)
         self.result, given = spec_of(result), [result, *self.lent.end(result)]
         leaves = [leaf for spec in self._given for leaf in spec.leaves()]
         self.results = _slots(leaves, self.arguments[-1].end if self.arguments else 0)

@@ -1,12 +1,18 @@
-"""Refuses run-time values that a kernel leaves in objects of the program, where they mean nothing later."""
+"""Refuses what a kernel leaves in objects of the program, where it means nothing later."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
 
+from weft.compiler.frontend.containers import Held, changed, noted, restored
+from weft.compiler.source.definition import Definition
 from weft.compiler.source.find import places_in
 from weft.compiler.source.names import named
 from weft.diagnostics import CompileError, Location, a_
+from weft.lang.captured import reads_of
 from weft.lang.reads import Reads
 from weft.lang.spec import holds_values
 
@@ -34,6 +40,37 @@ def check_kept(reads: Reads) -> None:
         for name in named(code).stored:
             if holds_values((fn.__globals__.get(name),)):
                 _refuse(reads, name, f"the global `{name}` becomes a value")
+
+
+@contextmanager
+def unchanged(fn: Definition, given: Mapping[str, Any]) -> Generator[None]:
+    """Refuse that a function, elaborated meanwhile, changes a container that it is given at compile time.
+
+    An object that it is given may remember more in a dict of its own.
+
+    Raises:
+        CompileError: it does. The containers are what they were.
+    """
+    before = Held(one for name, value in given.items() for one in noted(name, value))
+    yield
+    for name, now, then in before:
+        if not changed(now, then) or (now is not given[name] and _has_more(now, then)):
+            continue
+        restored(before)
+        raise CompileError.at(
+            "compile-time-state",
+            f"{fn.name} changes `{name}`, which it is given at compile time",
+            place_of_change(reads_of([fn]), name) or fn.place(""),
+            notes=("it is compiled once for many calls, each of which would change that in Python",),
+            hints=(f"change a copy: mine = copy.deepcopy({name}); or give it memory, such as a NumPy array",),
+        )
+
+
+def _has_more(now: Any, then: Any) -> bool:
+    if not isinstance(now, dict):
+        return False
+    table = cast("dict[Any, Any]", now)
+    return all(key in table and table[key] is then[key] for key in then)
 
 
 def place_of_change(reads: Reads, name: str) -> Location | None:
