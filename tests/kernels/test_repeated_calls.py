@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
-from weft import Float32, LaunchError, Tensor
+from weft import Float32, LaunchError, Tensor, algorithm
 from weft.calls import planned
 from weft.calls.keys import key_of
 from weft.gpu.host import DeviceContext
@@ -23,6 +23,7 @@ from weft.kernels import (
     histogram,
     layer_norm,
     matmul,
+    put,
     softmax,
     sort,
     sort_by_key,
@@ -260,6 +261,27 @@ def test_arrays_of_the_host_too(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(softmax(y), softmax_of(y), rtol=1e-5)
     assert softmax(y, out=out) is out
     np.testing.assert_allclose(out, softmax_of(y), rtol=1e-5)
+
+
+def test_arrays_that_are_reversed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_of(x: Array) -> None:
+        weights, places, memory = x[0, ::-1], np.arange(4)[::-1], np.zeros((5, 70), np.float32)
+        np.testing.assert_allclose(softmax(x[::-1]), softmax_of(x[::-1]), rtol=1e-5)
+        assert softmax(out=memory, x=x[:, ::-1]) is memory
+        np.testing.assert_allclose(memory, softmax_of(x[:, ::-1]), rtol=1e-5)
+        np.testing.assert_allclose(gemv(x[::-1], weights), x[::-1] @ weights, rtol=1e-4, atol=1e-4)
+        put(memory, places, x[3::-1])
+        np.testing.assert_array_equal(memory[:4], x[:4])
+        assert algorithm.sum(x[::-1]) == pytest.approx(float(x.astype(np.float64).sum()), abs=1e-3)
+
+    all_of(normal(5, 70))
+    first = normal(5, 70)
+    put(first[::-1], np.arange(2), np.zeros((2, 70), np.float32))  # what is written is no copy
+    assert not first[3:].any()
+    only_planned(monkeypatch)
+    all_of(normal(5, 70))
+    with pytest.raises(AssertionError, match="decided anew"):
+        put(first[::-1], np.arange(2), np.ones((2, 70), np.float32))
 
 
 def test_tensors_of_torch_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:

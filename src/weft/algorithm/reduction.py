@@ -12,7 +12,7 @@ from weft.algorithm.axes import Axis, axis_of, reduce_axis, result_like, scan_ax
 from weft.algorithm.elements import at, flat, function_of, is_aligned, kind_of, readable, size_of
 from weft.algorithm.moments import Moments, join
 from weft.algorithm.places import RunsOn, Where, are_same, as_count, overlap
-from weft.calls.planned import planned
+from weft.calls.planned import planned, planned_but
 from weft.diagnostics import LaunchError
 from weft.diagnostics.flags import as_flag
 from weft.dtype import DType, as_dtype
@@ -89,7 +89,7 @@ def reduce(
     return found if found is None or axis is not None else _element(found)
 
 
-@planned
+@planned_but("out")
 def _reduced(func: Any, src: Any, init: Any, *, axis: Any, out: Any, **where: Any) -> Any:
     src = readable(src)
     kind = _accumulates(src, init, out)
@@ -133,7 +133,7 @@ def _map_reduced(generator: Any, func: Any, size: int, init: Any, out: Any, cont
     return _reduce("map_reduce", func, generator, size, init, kind, out, {"context": context})
 
 
-@planned
+@planned_but("dst", "scratch")
 def scan(
     func: Callable[[Any, Any], Any],
     src: Any,
@@ -356,7 +356,7 @@ def mean(src: Any, *, axis: int | None = None, context: DeviceContext | None = N
     return _means(src, axis, context, count)
 
 
-@planned
+@planned_but()
 def _means(src: Any, axis: Any, context: Any, count: int) -> Any:
     src, kind = readable(src), _floating(src)
     along, shape = axis_of(src, axis)
@@ -401,7 +401,7 @@ def variance(
     return found if axis is not None else _element(found)
 
 
-@planned
+@planned_but()
 def _variances(src: Any, axis: Any, context: Any, count: int) -> Any:
     src, kind = readable(src), _floating(src)
     along, shape = axis_of(src, axis) if axis is not None else (Axis(1, size_of(src), 1), ())

@@ -20,7 +20,7 @@ from weft.algorithm.functional import over_of
 from weft.algorithm.kernels import index_of
 from weft.algorithm.places import RunsOn, overlap
 from weft.algorithm.reduction import first_of
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.diagnostics import LaunchError, refuse
 from weft.lang import Bool, Comptime, Int, kernel, struct
 from weft.layout import LayoutTensor
@@ -77,7 +77,7 @@ def neighborhoods(
     put(dst, number, converted_to(type(cval), func(Neighbors(src, index, extents, cval, mode))))
 
 
-@planned
+@planned_but("dst")
 def stencil(
     func: Callable[[Any], Any],
     src: Any,

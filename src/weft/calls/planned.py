@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from weft.calls.keys import FUNCTIONS, Given, Key, key_of
@@ -28,14 +29,21 @@ _contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()
 after_fork(plans_by_key.clear)
 
 
-def planned(operation: F) -> F:
+def planned(operation: F, *, written: tuple[str, ...] | None = None) -> F:
     """An operation that does what it did for the last call of the same key, with the arrays of this one.
 
     What a call decides from is its arguments (``weft.calls.keys``), and of functions what these
     capture and what their compiled code has read. A call with arrays of a library that is not told apart is
     decided anew, as is one within a capture, in a checked context or where launches are profiled. Flags are
     looked at where a call is decided.
+
+    Args:
+        operation: the operation.
+        written: the parameters whose arrays it writes, where that is known: of others it takes copies for
+            arrays with strides below 0, which no launch takes, and keeps a plan for these.
     """
+    names = [] if written is None else [*signature(operation).parameters]
+    reads = {*names} - {*(written or ())}
     operation = with_flags(operation)
 
     @functools.wraps(operation)
@@ -44,7 +52,13 @@ def planned(operation: F) -> F:
             return operation(*args, **named)
         found = key_of(operation, args, named)
         if found is None:
-            return operation(*args, **named)
+            straight = _straightened(names, reads, args, named)
+            if straight is None:
+                return operation(*args, **named)
+            args, named = straight
+            found = key_of(operation, args, named)
+            if found is None:
+                return operation(*args, **named)
         key, given = found
         plans = plans_by_key.get(key)
         if plans is None:
@@ -58,6 +72,36 @@ def planned(operation: F) -> F:
         return operation(*args, **named)
 
     return cast("F", call)
+
+
+def planned_but(*written: str) -> Callable[[F], F]:
+    """``planned``, for an operation that writes no arrays but those of these parameters."""
+    return functools.partial(planned, written=written)
+
+
+def _straightened(
+    names: list[str], reads: set[str], args: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The same arguments with copies of arrays that are reversed and only read; None where there are none."""
+    found = False
+
+    def straight(name: str, value: Any) -> Any:
+        nonlocal found
+        if name not in reads or not _is_reversed(value):
+            return value
+        found = True
+        return value.copy()
+
+    own = tuple([straight(name, value) for name, value in zip(names, args, strict=False)])
+    named = {name: straight(name, value) for name, value in named.items()}
+    return ((*own, *args[len(own) :]), named) if found else None
+
+
+def _is_reversed(value: Any) -> bool:
+    """Whether an array of NumPy's or CuPy's has a stride below 0; no other library has such."""
+    kind = cast("type[Any]", type(value))
+    known = kind.__name__ == "ndarray" and kind.__module__ in ("numpy", "cupy")
+    return known and min(value.strides, default=0) < 0
 
 
 def _first(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, Literal, TypeVar, overload
 
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.diagnostics import LaunchError
 from weft.dtype import as_dtype
 from weft.kernels.flash.plan import Attending
@@ -40,7 +40,7 @@ def attention(
     out: Any = ...,
     return_lse: Literal[True],
 ) -> tuple[A, A]: ...
-@planned
+@planned_but("out")
 def attention(
     q: Any,
     k: Any,
@@ -117,7 +117,7 @@ def decode_attention(
     out: Any = ...,
     return_lse: Literal[True],
 ) -> tuple[A, A]: ...
-@planned
+@planned_but("out")
 def decode_attention(
     q: Any,
     k: Any,

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, TypeVar
 
 from weft.atomic import Atomic
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.dtype import as_dtype
 from weft.gpu import block_idx, thread_idx
 from weft.kernels.along_axis import fixed, take_along
@@ -52,7 +52,7 @@ def _places(x: Operand, axis: int) -> Places | None:
     return Places(prod(before), x.shape[axis], prod(behind), (first[0], x.strides[axis], last[0]))
 
 
-@planned
+@planned_but("out")
 def take(x: A, indices: Any, axis: int | None = None, *, out: Any = None) -> A:
     """Elements of an axis by their places, as ``numpy.take``: ``x[..., indices, ...]``.
 
@@ -81,7 +81,7 @@ def take(x: A, indices: Any, axis: int | None = None, *, out: Any = None) -> A:
     return _take(op, op["x"], op["indices"], axis, out)
 
 
-@planned
+@planned_but("out")
 def embedding(indices: Any, weight: A, *, out: Any = None) -> A:
     """Rows of ``weight`` by their numbers: ``take(weight, indices, 0)``, torch's ``functional.embedding``.
 
@@ -135,7 +135,7 @@ def _given(op: Operands, made: Operand, target: Operand) -> Any:
     return op.give(target)
 
 
-@planned
+@planned_but("out")
 def take_along_axis(x: A, indices: Any, axis: int | None = -1, *, out: Any = None) -> A:
     """Elements of each row along an axis by their places there, as ``numpy.take_along_axis``.
 
@@ -237,7 +237,7 @@ def taken(
                     target.store((first + i * across) * width, values[i], alignment=aligned)
 
 
-@planned
+@planned_but("x")
 def put(
     x: A, indices: Any, values: Any, axis: int = 0, *, add: bool = False, deterministic: bool = True
 ) -> A:
@@ -290,7 +290,7 @@ def put(
     return op.give(target)
 
 
-@planned
+@planned_but("x")
 def put_along_axis(
     x: A, indices: Any, values: Any, axis: int | None, *, add: bool = False, deterministic: bool = True
 ) -> A:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from weft.algorithm.elements import Memory
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.gpu import barrier, block_idx, global_idx, thread_idx, warp
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.row_memory import added, by_pairs, load, type_of
@@ -183,7 +183,7 @@ def add_parts(
             y[block_idx.y * batch + row * y_step] = total.cast(y.element_type)
 
 
-@planned
+@planned_but("out")
 def gemv(a: Any, x: A, *, out: Any = None) -> A:
     """The product of a matrix and a vector, ``a @ x``, of floats: 16-bit ones are added up as Float32.
 

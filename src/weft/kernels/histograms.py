@@ -13,7 +13,7 @@ from math import floor as floor_of
 from typing import Any, TypeVar, cast
 
 from weft.atomic import Atomic
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.diagnostics import LaunchError
 from weft.dtype import as_dtype
 from weft.gpu import barrier, block_idx, grid_dim, thread_idx, warp_id
@@ -68,7 +68,7 @@ def histogram(x: A, bins: int = 10, range: tuple[float, float] | None = None, *,
     return cast("Any", _within).__wrapped__(x, bins, _ends_of_data(x), out=out, own=True)
 
 
-@planned
+@planned_but("out")
 def _within(x: Any, bins: Any, range: Any, *, out: Any = None, own: bool = False) -> Any:
     op = Operands("histogram", x=x)
     source = op["x"].of("number")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from weft import math
 from weft.algorithm.moments import Moments, join
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.kernels.copies import contiguous
 from weft.kernels.normalizing import normalize
 from weft.kernels.operands import Operands
@@ -98,7 +98,7 @@ def _scaled(value: Any, by: Any, plus: Any) -> Any:
     return value if plus is None else value + plus
 
 
-@planned
+@planned_but("out", "total")
 def layer_norm(
     x: A,
     weight: Any = None,
@@ -138,7 +138,7 @@ def layer_norm(
     return _normed("layer_norm", LayerNorm, x, weight, bias, axis, eps, residual, total, out)
 
 
-@planned
+@planned_but("out", "total")
 def rms_norm(
     x: A,
     weight: Any = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.diagnostics import LaunchError
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operands
@@ -13,7 +13,7 @@ from weft.kernels.operands import Operands
 A = TypeVar("A")
 
 
-@planned
+@planned_but("out")
 def transpose(x: A, axes: Sequence[int] | None = None, *, out: Any = None) -> A:
     """The elements with the axes in another order, as ``numpy.transpose``, in memory of their own.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.dtype import DType
 from weft.gpu import block_idx, global_idx, thread_idx, warp
 from weft.kernels.copies import contiguous, copy
@@ -117,7 +117,7 @@ def unpack(packed: Pointer[UInt8], q: Pointer[UInt8], count: Int):
         q[2 * i + 1] = packed[i] >> 4
 
 
-@planned
+@planned_but("out")
 def pack_int4(q: A, *, out: Any = None) -> A:
     """Numbers from 0 to 15, two to a byte: of column ``2 * k`` in the low bits of byte ``k``, the next above
     it.
@@ -149,7 +149,7 @@ def pack_int4(q: A, *, out: Any = None) -> A:
     return op.give(target)
 
 
-@planned
+@planned_but("out")
 def unpack_int4(packed: A, *, out: Any = None) -> A:
     """The numbers that ``pack_int4`` has packed: UInt8, (m, 2 * n) of (m, n)."""
     op = Operands("unpack_int4", packed=packed)
@@ -160,7 +160,7 @@ def unpack_int4(packed: A, *, out: Any = None) -> A:
     return op.give(target)
 
 
-@planned
+@planned_but("out")
 def gemv_int4(packed: Any, scales: Any, x: A, *, zeros: Any = None, out: Any = None) -> A:
     """The product of a matrix of 4-bit numbers and a vector; each group of columns of a row has a scale.
 
@@ -210,7 +210,7 @@ def gemv_int4(packed: Any, scales: Any, x: A, *, zeros: Any = None, out: Any = N
     return op.give(target)
 
 
-@planned
+@planned_but("out")
 def gemv_int8(w: Any, scales: Any, x: A, *, out: Any = None) -> A:
     """The product of a matrix of Int8, each row of which has a scale, and a vector: ``scales * (w @ x)``.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from math import nan
 from typing import Any, Generic, TypeVar
 
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.dtype import DType, as_dtype
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator, end_of
@@ -211,7 +211,7 @@ class ArgMin(ArgMax):
     sign, extreme = -1, Min
 
 
-@planned
+@planned_but("out")
 def sum(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The sums along axes: of all elements, without ``axis``.
 
@@ -240,7 +240,7 @@ def sum(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> 
     return _reduced("sum", Sum, x, axis, keepdims, out, accumulator, _sum_type)
 
 
-@planned
+@planned_but("out")
 def mean(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The means along axes; of integers and bools as Float64, nan of nothing. See ``sum``.
 
@@ -253,7 +253,7 @@ def mean(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) ->
     return _reduced("mean", Mean, x, axis, keepdims, out, _mean_kind, _mean_type)
 
 
-@planned
+@planned_but("out")
 def prod(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The products along axes, in the types of ``sum``.
 
@@ -266,7 +266,7 @@ def prod(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) ->
     return _reduced("prod", Product, x, axis, keepdims, out, accumulator, _sum_type)
 
 
-@planned
+@planned_but("out")
 def count_nonzero(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """How many elements along axes are not 0; Int64. A nan is not. See ``sum``.
 
@@ -279,7 +279,7 @@ def count_nonzero(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any =
     return _reduced("count_nonzero", Count, x, axis, keepdims, out, _compared, _place_type)
 
 
-@planned
+@planned_but("out")
 def any(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """Whether an element along axes is True, or not 0; Bool. See ``sum``.
 
@@ -293,13 +293,13 @@ def any(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> 
     return _reduced("any", Some, x, axis, keepdims, out, _compared, _truth_type)
 
 
-@planned
+@planned_but("out")
 def all(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """Whether all elements along axes are True, or not 0; Bool. See ``any``."""
     return _reduced("all", Every, x, axis, keepdims, out, _compared, _truth_type)
 
 
-@planned
+@planned_but("out")
 def max(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The greatest elements along axes; a nan where there is one, as in NumPy. See ``sum``.
 
@@ -316,13 +316,13 @@ def max(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> 
     return _reduced("max", Max, x, axis, keepdims, out, _compared, _same)
 
 
-@planned
+@planned_but("out")
 def min(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The least elements along axes; a nan where there is one. See ``max``."""
     return _reduced("min", Min, x, axis, keepdims, out, _compared, _same)
 
 
-@planned
+@planned_but("out")
 def argmax(x: A, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> A:
     """Where the first of the greatest elements along an axis lies, or the first nan; Int64.
 
@@ -345,7 +345,7 @@ def argmax(x: A, axis: int | None = None, *, keepdims: bool = False, out: Any = 
     return _reduced("argmax", ArgMax, x, axis, keepdims, out, _compared, _place_type)
 
 
-@planned
+@planned_but("out")
 def argmin(x: A, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> A:
     """Where the first of the least elements along an axis lies. See ``argmax``."""
     return _reduced("argmin", ArgMin, x, axis, keepdims, out, _compared, _place_type)

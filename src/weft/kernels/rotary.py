@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any, TypeVar
 
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.gpu import block_idx, thread_idx
 from weft.kernels.copies import contiguous
 from weft.kernels.operands import Operand, Operands, accumulator
@@ -21,7 +21,7 @@ LANES, TASK = 16, 1 << 13
 """Pairs of a CPU's vectors, and elements that a task of it has."""
 
 
-@planned
+@planned_but("out")
 def rope(x: A, cos: Any, sin: Any, *, axis: int = -2, interleaved: bool = False, out: Any = None) -> A:
     """Turn pairs of features by angles that depend on the position, as of queries and keys before attention.
 

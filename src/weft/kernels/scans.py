@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from weft.algorithm.lookback import WHOLE, clear, counter, peek, post, posts_of, words
 from weft.algorithm.reduction import first_of
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.gpu import block_idx, global_idx, warp
@@ -179,7 +179,7 @@ def _max(a: Any, b: Any) -> Any:
 _WORDS = {"add": _add, "mul": _mul, "min": _min, "max": _max}
 
 
-@planned
+@planned_but("out")
 def cumsum(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) -> A:
     """Running sums along an axis, as ``np.cumsum``.
 
@@ -206,7 +206,7 @@ def cumsum(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) ->
     return _scan("cumsum", x, _add, axis, 0 if exclusive else None, exclusive, out, True)
 
 
-@planned
+@planned_but("out")
 def cumprod(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) -> A:
     """Running products along an axis, as ``np.cumprod``; else as ``cumsum``.
 
@@ -219,7 +219,7 @@ def cumprod(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) -
     return _scan("cumprod", x, _mul, axis, 1 if exclusive else None, exclusive, out, True)
 
 
-@planned
+@planned_but("out")
 def scan(
     x: A,
     function: Word | Callable[[Any, Any], Any],

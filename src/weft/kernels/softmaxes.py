@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from weft import math
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.kernels.normalizing import normalize
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import added, by_pairs, masked
@@ -150,7 +150,7 @@ def _finite(most: Any) -> Any:
     return (most == -math.inf).select(0.0, most)
 
 
-@planned
+@planned_but("out")
 def softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
     """Powers of e, divided by their sum along an axis: ``exp(x) / exp(x).sum(axis)``, without overflow.
 
@@ -174,7 +174,7 @@ def softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
     return _softmax("softmax", (Softmax, ShortSoftmax), x, axis, out)
 
 
-@planned
+@planned_but("out")
 def log_softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
     """The logarithm of ``softmax``, also where that would be 0: ``x - log(exp(x).sum(axis))``.
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from weft.algorithm.elements import Memory
 from weft.algorithm.onesweep import sort_rows
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.kernels.along_axis import take_along
@@ -24,7 +24,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-@planned
+@planned_but("out")
 def sort(x: A, axis: int = -1, *, descending: bool = False, out: Any = None) -> A:
     """The elements of each row along an axis in order, as ``np.sort``; equals keep theirs.
 
@@ -51,7 +51,7 @@ def sort(x: A, axis: int = -1, *, descending: bool = False, out: Any = None) -> 
     return op.give(target)
 
 
-@planned
+@planned_but("out")
 def argsort(x: Any, axis: int = -1, *, descending: bool = False, out: Any = None) -> Any:
     """Where the elements of each sorted row come from, as ``np.argsort(x, stable=True)``: Int64.
 
@@ -69,7 +69,7 @@ def argsort(x: Any, axis: int = -1, *, descending: bool = False, out: Any = None
     return op.give(places)
 
 
-@planned
+@planned_but("out")
 def sort_by_key(
     keys: A, values: B, axis: int = -1, *, descending: bool = False, out: tuple[Any, Any] | None = None
 ) -> tuple[A, B]:
@@ -109,7 +109,7 @@ def sort_by_key(
     return op.give(target), op.give(moved)
 
 
-@planned
+@planned_but("out")
 def topk(
     x: A, k: int, axis: int = -1, *, largest: bool = True, out: tuple[Any, Any] | None = None
 ) -> tuple[A, A]:

@@ -7,7 +7,7 @@ from inspect import signature
 from math import prod
 from typing import Any, TypeVar
 
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
 from weft.kernels.copies import copy
@@ -23,7 +23,7 @@ _BY_NAME = ("KEYWORD_ONLY", "VAR_KEYWORD")
 _BYTES = ("float8_e4m3fn", "float8_e5m2")
 
 
-@planned
+@planned_but("out")
 def matmul(
     a: A,
     b: Any,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from weft.calls.planned import planned
+from weft.calls.planned import planned_but
 from weft.dtype import DTypeLike
 from weft.kernels.copies import contiguous
 from weft.kernels.operands import Operands
@@ -17,7 +17,7 @@ from weft.kernels.products.problem import Ends, Problem, turned
 A = TypeVar("A")
 
 
-@planned
+@planned_but("out")
 def grouped_matmul(
     a: A,
     b: Any,
