@@ -37,6 +37,15 @@ from weft import Comptime, Float32, Int, Pointer, func, kernel
 # name: (program with `value()` as the way, and a statement that changes what it gives; {n} is a number)
 WAYS: dict[str, tuple[str, str]] = {
     "global": ("N = 1\ndef value(): return N", "m.N = {n}"),
+    "item of a long list": ("L = [1] * 60000\ndef value(): return L[59999]", "m.L[59999] = {n}"),
+    "item of a large array": (
+        "A = np.ones(200000, np.float32)\ndef value(): return A[199999]",
+        "m.A[199999] = {n}",
+    ),
+    "what a read-only array is a part of": (
+        "A = np.ones(1000, np.float32)\nP = A[10:]\nP.setflags(write=False)\ndef value(): return P[5]",
+        "m.A[15] = {n}",
+    ),
     "global of another type": ("N = 1\ndef value(): return N / 2 * (1 + (type(N) is float))", "m.N = {n}.0"),
     "missing global": (
         "def value():\n    try:\n        return N\n    except NameError:\n        return 1",

@@ -33,12 +33,10 @@ from weft.compiler.source.python import scope_of
 from weft.lang.decorators import Compiled
 from weft.lang.number import Number
 from weft.lang.reads import NOTHING, Reads, annotations_of
-from weft.lang.told_apart import is_array
+from weft.lang.told_apart import BYTES, ITEMS, is_array, may_change
 
 T = TypeVar("T")
 
-_MOST = 4096
-"""Items of a container, and bytes of an array, beyond which only the object itself is compared."""
 _UNKNOWN: Any = object()
 _HEAP = 1 << 9
 """The flag of classes whose attributes can be set."""
@@ -150,7 +148,7 @@ class _Walk:
         elif issubclass(kind, (*_OPEN, dict, MappingProxyType)):
             self.container(value, inside)
         elif is_array(value):
-            if inside and value.nbytes <= _MOST:
+            if inside and value.nbytes <= BYTES and may_change(value):
                 self.reads.container(value)
         else:
             self.instance(value, kind)
@@ -163,7 +161,7 @@ class _Walk:
     def container(self, value: Any, inside: bool) -> None:
         """Look into the items, where these are few."""
         kind = cast("type[Any]", type(value))
-        if len(value) > _MOST:
+        if len(value) > ITEMS:
             return
         if inside and not issubclass(kind, (tuple, frozenset)):
             self.reads.container(value)

@@ -29,7 +29,7 @@ from weft.lang.products import remade, structs_in
 from weft.lang.python_number import python_number
 from weft.lang.spec import holds_values
 from weft.lang.structs import is_struct
-from weft.lang.told_apart import is_array
+from weft.lang.told_apart import BYTES, ITEMS, is_array, may_change
 from weft.lang.weak import assumed_type
 
 _CONSTANT = 8192
@@ -191,6 +191,7 @@ def _enum_of(held: Any) -> type[Enum] | None:
 def _rows(held: Any) -> Rows | None:
     """A table in memory; None where it holds what memory does not."""
     b, mark, kinds = current(), None, list[type[Any]]()
+    _check_followed(held)
     if is_array(held):
         if held.size == 0 or held.ndim == 0 or held.dtype.kind not in "biuf":
             return None
@@ -218,6 +219,21 @@ def _rows(held: Any) -> Rows | None:
     table = _memory(data, max(_ALIGNED, dtype.alignment))
     op = b.elaborator.refer(b.emit("llvm.mlir.addressof", (), (pointer(table.space),)), table)
     return Rows(op.result, dtype, table.space, shape, mark, kinds)
+
+
+def _check_followed(held: Any) -> None:
+    """Refuse what may change, and is too large for launches to look whether it has."""
+    if is_array(held) and held.nbytes > BYTES and may_change(held):
+        what, freeze = f"an array of {held.nbytes} bytes", "array.setflags(write=False)"
+    elif type(held) is list and len(cast("list[Any]", held)) > ITEMS:
+        what, freeze = f"a list of {len(cast('list[Any]', held))} items", "make it a tuple"
+    else:
+        return
+    refuse(
+        "constant-table",
+        f"{what} would be a constant here, and may change, which launches do not see",
+        hint=f"{_HINT}; or let nobody change it: {freeze}",
+    )
 
 
 def _flat(held: Any) -> tuple[tuple[int, ...], list[type[Any]], list[Any]]:

@@ -20,6 +20,8 @@ from typing import Any, cast
 from weft.lang.number import Number
 from weft.lang.objects import STATE
 
+ITEMS, BYTES = 1 << 16, 1 << 20
+"""Items of a captured container, and bytes of an array, up to which launches see that they have changed."""
 _MANY = 1024
 _PLAIN = frozenset((int, bool, str, bytes, type(None)))
 _pairs: Any = dict[Any, Any].items
@@ -133,6 +135,13 @@ def is_array(value: object) -> bool:
     """Whether a value is an array of NumPy's."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def may_change(array: Any) -> bool:
+    """Whether somebody may write to an array of NumPy's: to itself, or to what it is a part of."""
+    if not is_array(array):
+        return not isinstance(array, (bytes, type(None)))
+    return array.flags.writeable or may_change(array.base)
 
 
 def _parts(value: Any, kind: type[Any]) -> list[Any] | None:
