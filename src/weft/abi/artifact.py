@@ -72,10 +72,10 @@ class FaultSite:
 
     ``kind`` is the code of what it is; ``runtime/faults.py`` has what is said of each, by the values that it
     delivers, of the types of ``pieces``. Of an access of memory there is what it does, to what by name, how
-    many bytes that takes and is taken to be aligned to, and among whom it is atomic; of arithmetic, the
-    operator and the format of its result. The expression ends where ``end`` says, a line and a column, where
-    that is known, and columns then are in characters; ``callers`` are the lines that called the function that
-    it is in, innermost first.
+    many bytes that takes and is taken to be aligned to, among whom it is atomic, and whether it is of a copy
+    whose bytes a barrier counts; of arithmetic, the operator and the format of its result. The expression
+    ends where ``end`` says, a line and a column, where that is known, and columns then are in characters;
+    ``callers`` are the lines that called the function that it is in, innermost first.
     """
 
     kind: str
@@ -90,6 +90,7 @@ class FaultSite:
     size: int = 0
     alignment: int = 0
     scope: Literal["", "block", "device"] = ""
+    counted: bool = False
     result: DType | None = None
 
 

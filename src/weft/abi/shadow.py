@@ -81,7 +81,7 @@ class Copy(ctypes.Structure):
         ("cell", ctypes.c_uint64),  # the address of the first cell that it writes
         ("count", ctypes.c_uint64),  # how many
         ("record", ctypes.c_uint64),  # its own
-        ("group", ctypes.c_uint64),  # how many groups its thread had ended before
+        ("group", ctypes.c_uint64),  # how many groups its thread had ended before, or its barrier's address
     ]
 
 
@@ -117,4 +117,5 @@ class Shadow(ctypes.Structure):
         ("copies", ctypes.c_uint64),  # the address of a copy that has ended, or 0
         ("fresh", ctypes.c_uint64),  # where there is room for another
         ("full", ctypes.c_uint64),  # where that ends
+        ("bulk", ctypes.c_uint64),  # the address of the latest copy that a barrier counts
     ]

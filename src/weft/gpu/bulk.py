@@ -47,7 +47,7 @@ from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import inline_asm
-from weft.lang.machine import uses_thread
+from weft.lang.machine import note_copies, uses_thread
 from weft.lang.number import NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt32, UInt64
@@ -108,9 +108,13 @@ def async_bulk_copy(
         )
     nbytes, hinted, *policy = UInt32(Int(count) * kind.itemsize), *cache_hint(eviction_policy)
     if not has_hardware():
+        if barrier is None:
+            _copied(src, dst, Int(count), each=_CHUNK // kind.itemsize)
+            return
+        note_copies("begins", barrier.word.value)
         _copied(src, dst, Int(count), each=_CHUNK // kind.itemsize)
-        if barrier is not None:
-            count_in(barrier, nbytes)
+        note_copies("ends")
+        count_in(barrier, nbytes)
     elif barrier is not None:
         inline_asm(
             f"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{hinted} "

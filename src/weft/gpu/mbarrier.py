@@ -47,7 +47,7 @@ from weft.diagnostics.modules import present
 from weft.gpu import cluster
 from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, inline_asm
-from weft.lang.machine import threads_are_loops, uses_thread
+from weft.lang.machine import note_copies, threads_are_loops, uses_thread
 from weft.lang.number import NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Bool, Int, Int32, UInt32, UInt64
@@ -193,7 +193,9 @@ def _tried(word: Pointer[UInt64], parity: UInt32) -> Bool:
         text = "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2; selp.u32 $0, 1, 0, p; }"
         return _asm(text, UInt32, word, parity, constraints="=r,r,r") != 0
     shared_address(word)
-    return _ended(word, parity)
+    ended = _ended(word, parity)
+    note_copies("arrived", word.value, when=ended.value)
+    return ended
 
 
 def _wait(word: Pointer[UInt64], parity: UInt32) -> None:
@@ -203,6 +205,7 @@ def _wait(word: Pointer[UInt64], parity: UInt32) -> None:
         return
     shared_address(word)
     _spin(word, parity)
+    note_copies("arrived", word.value)
 
 
 @func

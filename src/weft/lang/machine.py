@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.abi.warp import WARP as WARP
-from weft.compiler.ir.core import Value
+from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I32, I64, of_dtype, pointer
 from weft.diagnostics import refuse
 from weft.lang.elaboration import Elaboration, current, maybe_current
@@ -42,10 +42,18 @@ def note_use(name: str) -> None:
     current().elaborator.note_use(name)
 
 
-def note_copies(what: str, **count: int) -> None:
-    """Note, for checks of memory, what a thread does with copies that go on beside it (``weft.copies``)."""
-    if current().exact:
-        current().emit("weft.copies", attrs={"what": what, **count})
+def note_copies(what: str, barrier: Value | None = None, *, when: Value | None = None, **count: int) -> None:
+    """Note, for checks of memory, what a thread does with copies that go on beside it (``weft.copies``).
+
+    ``when``: it does so if that holds.
+    """
+    b = current()
+    if not b.exact:
+        return
+    with b.into(b.region if when is None else Region()) as noted:
+        b.emit("weft.copies", () if barrier is None else (barrier,), attrs={"what": what, **count})
+    if when is not None:
+        b.branch(when, noted)
 
 
 def note_dynamic_shared(nbytes: int) -> None:

@@ -61,7 +61,7 @@ from weft.lang.decorators import func
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import inline_asm
 from weft.lang.lanes import iota
-from weft.lang.machine import note_use, uses_thread
+from weft.lang.machine import note_copies, note_use, uses_thread
 from weft.lang.number import NumberLike, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Bool, Int, Int32, UInt16, UInt64
@@ -161,7 +161,9 @@ class TMATensorTile(Generic[T]):
         if has_hardware():
             self._load(dst, mem_barrier, at, hint)
         else:
+            note_copies("begins", mem_barrier.word.value)
             _each_piece(self, dst, at, do=_loaded)
+            note_copies("ends")
             count_in(mem_barrier, self.nbytes)
 
     def async_multicast_load(

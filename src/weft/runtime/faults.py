@@ -201,9 +201,11 @@ def _copied(told: Told, site: FaultSite, other: Noted) -> Report:
     )
     own = other.thread == told.thread and other.block == told.block
     hint = "wait for it before: `async_copy_wait_all()`, or `async_copy_wait_group(n)` of ended groups"
-    if not own:
+    if other.site.counted:
+        hint = "wait before for the barrier that counts its bytes: `bar.wait(phase)`"
+    elif not own:
         hint += "; and then at a `barrier()`, as each thread waits for its own copies"
-    where = f"the copy of block {other.block}, thread {other.thread}, which has not waited for it"
+    where = f"begun in block {other.block}, thread {other.thread}, and not waited for"
     place = Other(location_of(other.site), where, other.block, other.thread)
     return replace(of_access(told, site, message, at, (hint,)), other=place)
 

@@ -194,7 +194,8 @@ _declare("weft.assert", "condition:i1 *words", "", "site:count")
 
 # Where memory is checked: a copy that goes on beside its thread, which has its loads and stores, ``begins``
 # and ``ends``; the thread ends a ``group`` of them, or waits for ``all``, or until so many groups are left.
-_declare("weft.copies", "", "", "what:begins|ends|group|all|left count?:count")
+# Of a copy whose bytes a ``barrier`` counts: it begins, and a thread has waited for that (``arrived``).
+_declare("weft.copies", "*barrier", "", "what:begins|ends|group|all|left|arrived count?:count")
 
 # For a debugger: what a variable holds from here on (or its slots) and how that is shown; that a statement
 # begins, though nothing else may be done there; a place to stop at.

@@ -257,13 +257,13 @@ def in_blocks(space: AddressSpace) -> bool:
     return space in (AddressSpace.SHARED, AddressSpace.SHARED_CLUSTER, AddressSpace.GENERIC)
 
 
-def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSite:
+def access_site(kind: str, kernel: Function, op: Op, origin: Origin, *, counted: bool = False) -> FaultSite:
     """The site of a fault of an access; a race delivers first what it races with."""
     pieces = (DType.int64,) * (5 if kind == "data-race" else 4)
     size = op.attrs.get("element", accessed(op))
     name = origin.name or _as_written(kernel, op)
     what = {"verb": VERBS[op.name], "name": name, "size": size, "alignment": alignment_of(op)}
-    return site_at(kernel, op, kind, pieces, **what, scope=scope_of(op))
+    return site_at(kernel, op, kind, pieces, **what, scope=scope_of(op), counted=counted)
 
 
 def _as_written(kernel: Function, op: Op) -> str:

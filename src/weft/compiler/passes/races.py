@@ -446,8 +446,10 @@ class Races:
             return
         b, verb, place = self.b, self.verb(op), op.operands[0]
         read = self.updates.get(op, op)
+        counted = self.copies is not None and self.copies.barrier is not None
+        like = {"data-race": op, "uninitialised": read}
         sites = {
-            kind: self.new_site(access_site(kind, self.kernel, op if kind == "data-race" else read, origin))
+            kind: self.new_site(access_site(kind, self.kernel, like[kind], origin, counted=counted))
             for kind in _KINDS[verb]
         }
         now, me = self.record(op, sites["data-race"])

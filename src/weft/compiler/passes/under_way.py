@@ -41,6 +41,8 @@ class UnderWay:
         self.b, self.call = b, call
         self.begins = False
         """Whether a copy is being made where ``b`` stands."""
+        self.barrier: Value | None = None
+        """The address of the barrier that counts its bytes, if one does."""
         self.latest, self.groups = (b.slot(I64, name, head) for name in ("copies", "groups"))
         for slot in (self.latest, self.groups):
             b.set(slot, b.constant(0, I64))
@@ -48,8 +50,12 @@ class UnderWay:
     def order(self, op: Op, me: Callable[[], Value]) -> None:
         """A thread begins or has begun a copy, ends a group, or waits; ``me`` gives a record of it."""
         b, what = self.b, op.attrs["what"]
+        barrier = b.value("llvm.ptrtoint", op.operands, I64) if op.operands else None
         if what in ("begins", "ends"):
-            self.begins = what == "begins"
+            self.begins, self.barrier = what == "begins", barrier
+            return
+        if barrier is not None:
+            self.call("weft.arrived.1", barrier)
             return
         groups = b.get(self.groups, I64)
         if what == "group":
@@ -68,6 +74,9 @@ class UnderWay:
         """Note a copy to so many cells."""
         b = self.b
         numbers = b.constant(count, I64), b.constant(shift, I64)
+        if self.barrier is not None:
+            self.call("weft.bulk.6", cells, at, me, self.barrier, *numbers)
+            return
         latest = self.call(
             "weft.copy.7", cells, at, me, b.get(self.latest, I64), b.get(self.groups, I64), *numbers
         )
