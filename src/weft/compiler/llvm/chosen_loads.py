@@ -1,9 +1,10 @@
 """Loads of which a branch chooses one, kept apart in threads' loops, so that LLVM makes vectors of them.
 
-Of ``a[i] if m else b[i]`` it makes one load of a chosen address, and of that no vector, or a gather. Where
-it cannot make one of the two, it loads both under masks. Loads from different spaces of addresses it leaves
-apart, and on a CPU all spaces are the same memory: so the sides of a branch load from spaces of their own.
-What is loaded from one address is in one space everywhere, since LLVM is to see that it is the same.
+Of ``a[i] if m else b[i]``, and of ``x = b[i]`` with ``if m: x = a[i]`` behind, it makes one load of a chosen
+address, and of that no vector, or a gather. Where it cannot make one of the two, it loads both under masks.
+Loads from different spaces of addresses it leaves apart, and on a CPU all spaces are the same memory: so what
+a branch chooses from is loaded from spaces of their own. What is loaded from one address is in one space
+everywhere, since LLVM is to see that it is the same.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from weft.compiler.ir.constants import integer
-from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.core import Function, Op, Region
+from weft.compiler.ir.numbering import Numbering
 from weft.compiler.ir.types import AddressSpace, FloatType, IntType, PointerType
 
+_Key = tuple[str, int]
+"""The type of what is loaded, and the number of its address."""
 SPACES = 16
 """Spaces that loads are told apart by at most, the first included."""
 _MOST = 64
@@ -35,54 +39,44 @@ class _Rivals:
     """Addresses that a branch chooses from, in the body of a loop over threads."""
 
     def __init__(self, body: Region) -> None:
-        self._numbers = dict[object, int]()
-        self._known = dict[Value, int]()
-        self._loads = dict[int, list[Op]]()
-        self._of = dict[int, set[int]]()
+        self._numbers = Numbering()
+        self._loads = dict[_Key, list[Op]]()
+        self._of = dict[_Key, set[_Key]]()
         ops = list(body.walk())
-        if any(op.name == "weft.if" and op.regions[1].ops for op in ops) and not any(map(_is_own, ops)):
+        if any(op.name == "weft.if" for op in ops) and not any(map(_is_own, ops)):
             self._visit(body)  # else LLVM compares addresses, which it does of one space alone
 
     def apart(self) -> Iterator[tuple[Op, int]]:
         """Loads that are not from the first space."""
-        spaces = dict[int, int]()
+        spaces = dict[_Key, int]()
         for key, loads in self._loads.items() if len(self._loads) <= _MOST else ():
             others = {spaces.get(rival) for rival in self._of.get(key, ())}
             spaces[key] = next((n for n in range(SPACES) if n not in others), 0)
             if spaces[key]:
                 yield from ((load, spaces[key]) for load in loads)
 
-    def _visit(self, region: Region) -> dict[int, object]:
-        """What a region loads, by address; note what a branch within it chooses from."""
-        found = dict[int, object]()
+    def _visit(self, region: Region) -> set[_Key]:
+        """What a region loads; note what branches within it choose from, also of what was loaded before."""
+        found = set[_Key]()
         for op in region.ops:
             if _is_plain_load(op):
-                key = self._number((op.result.type.llvm, self._key(op.operands[0])))
+                key = op.result.type.llvm, self._numbers.of(op.operands[0])
                 self._loads.setdefault(key, []).append(op)
-                found[key] = op.result.type
+                found.add(key)
             elif op.name == "weft.if":
                 then, other = map(self._visit, op.regions)
-                for key, kind in then.items():
-                    for rival in [rival for rival, its in other.items() if its is kind and rival != key]:
-                        self._of.setdefault(key, set()).add(rival)
-                        self._of.setdefault(rival, set()).add(key)
+                self._choose(then, other | found)
+                self._choose(other, found)
                 found |= then | other
             elif op.name == "weft.for" and _is_short(op):
                 found |= self._visit(op.regions[0])
         return found
 
-    def _key(self, v: Value) -> int:
-        """A number that values have alike which are computed alike."""
-        if v not in self._known:
-            op = v.owner
-            if isinstance(op, Op) and op.spec.pure and len(op.results) == 1:
-                self._known[v] = self._number((op.name, str(op.attrs), *map(self._key, op.operands)))
-            else:
-                self._known[v] = self._number(v)
-        return self._known[v]
-
-    def _number(self, what: object) -> int:
-        return self._numbers.setdefault(what, len(self._numbers))
+    def _choose(self, some: set[_Key], others: set[_Key]) -> None:
+        for key in some:
+            for rival in [rival for rival in others if rival[0] == key[0] and rival != key]:
+                self._of.setdefault(key, set()).add(rival)
+                self._of.setdefault(rival, set()).add(key)
 
 
 def _is_plain_load(op: Op) -> bool:

@@ -19,6 +19,7 @@ _GRID, _BLOCK = (0, (1 << 31) - 1), (0, MOST_THREADS)
 _PLACES = {"gpu.grid_dim": _GRID, "gpu.block_id": _GRID, "gpu.block_dim": _BLOCK, "gpu.thread_id": _BLOCK}
 """What of a launch's extents and a thread's place can be; of grids that ever end."""
 _EXTENTS = frozenset({"gpu.block_dim", "gpu.grid_dim"})
+_FOLLOWED = frozenset({"arith.addi", "arith.subi", "arith.muli", "arith.remui"})
 _CONVERSIONS = frozenset({"arith.extsi", "arith.extui", "arith.trunci"})
 
 
@@ -211,9 +212,11 @@ class Ranges:
         if owner.name in ("arith.extsi", "arith.extui") and isinstance(owner.operands[0].type, IntType):
             bits = owner.operands[0].type.bits
             return (-(1 << bits - 1), (1 << bits - 1) - 1) if owner.name[-2] == "s" else (0, (1 << bits) - 1)
-        if owner.name not in ("arith.addi", "arith.subi", "arith.muli") or v.type is not I64:
+        if owner.name not in _FOLLOWED or v.type is not I64:
             return None
         one, other = (self.range(operand) for operand in owner.operands)
+        if owner.name == "arith.remui":
+            return (0, max(other[1] - 1, 0)) if other is not None and other[0] >= 0 else None
         if one is None or other is None:
             return None
         if owner.name == "arith.muli":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.passes.held import held, store
 from weft.compiler.passes.meeting import Decisions, find_barrier
+from weft.compiler.passes.own_places import give, hold
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.uniformity import LOOPS
 from weft.compiler.passes.warp_calls import Waiting, is_call
@@ -42,10 +43,14 @@ class Piece:
 
     def copy_into(self, segment: Segment) -> None:
         """The segment's operations, for the thread at hand."""
-        variables = held(segment, self.ops)
+        variables, place = held(segment, self.ops), hold(segment, self.ops)
+        segment.own = place
         for op in self.ops:
             segment.op(op)
         store(segment, variables)
+        if place is not None:
+            segment.own = None
+            give(segment, place)
 
 
 def within(piece: Piece) -> Iterator[Piece]:

@@ -12,6 +12,7 @@ from weft.compiler.passes.thread_context import Context, Rewriter, linear
 
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
+    from weft.compiler.passes.own_places import Held
     from weft.compiler.passes.quotients import Part
 
 
@@ -26,6 +27,8 @@ class Segment(Rewriter):
         self.linear: Value | None = None
         self.inside: Part | None = None
         """What is known of some of the threads."""
+        self.own: Held | None = None
+        """The place in shared memory that a register holds."""
 
     def thread(self) -> Value:
         """The thread's number in its block."""
@@ -110,7 +113,12 @@ class Segment(Rewriter):
         """Copy one operation, and keep what other pieces need of it."""
         if op.name in ("weft.slot", "llvm.alloca"):
             return
-        if op.name == "gpu.shuffle":
+        if self.own is not None and op in self.own.accesses:
+            if op.name == "llvm.store":
+                self.b.set(self.own.register, self.lookup(op.operands[1]))
+            else:
+                self.mapping[op.result] = self.b.get(self.own.register, self.own.kind)
+        elif op.name == "gpu.shuffle":
             self.shuffle(op)
         elif self.inside is None or not self.inside.op(op, self):
             super().op(op)

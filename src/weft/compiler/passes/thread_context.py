@@ -82,6 +82,8 @@ class Frame:
     """Where its shared memory lies in a block's share."""
     size: int = 0
     """How much of it there is: behind it the dynamic part begins."""
+    room: int = 0
+    """How much more a block's share has, for places beyond its arrays (``own_places``)."""
     helpers: dict[str, str] = field(default_factory=dict[str, str])
     """Names of its copies of those that use the context."""
     clustered: bool = False

@@ -182,6 +182,8 @@ class _Loops:
         cut = bool(self.together.splits) and self.beside is None and not group
         self.down = cut and goes_down(kernel)
         self.record = LaunchRecord(self.b, Value(_P, None, "launch"))
+        self.own: Value | None = None
+        """How many bytes of shared memory a block has beside those that the launch gives."""
 
     def build(self) -> Function:
         """The function: it takes the kernel's arguments one by one, and the launch's record."""
@@ -234,6 +236,8 @@ class _Loops:
             b.set(start, b.arith("addi", linear, count))
             self.blocks(context, count, parameters, head, most)
         made.body.ops.extend(head)
+        if self.own is not None and isinstance(self.own.owner, Op):
+            self.own.owner.attrs = {"value": self.frame.size + self.frame.room + 128}
         b.emit("weft.while", (), (), {"blocks": True}, (condition, blocks))
         b.emit("weft.return")
         return made
@@ -243,7 +247,8 @@ class _Loops:
         b, space = self.b, pointer(AddressSpace.SHARED)
         if self.group:
             return b.value("llvm.inttoptr", (self.record.field("shared"),), space)
-        size = b.arith("addi", self.record.field("dynamic_shared"), b.constant(self.frame.size + 128, I64))
+        given, self.own = self.record.field("dynamic_shared"), b.constant(self.frame.size + 128, I64)
+        size = b.arith("addi", given, self.own)
         attrs = {"elem_type": I8, "count": 0, "alignment": 128}
         return b.emit("llvm.alloca", (size,), (space,), attrs).result
 
