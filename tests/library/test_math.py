@@ -7,6 +7,8 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import weft.math as wm
 from weft import (
@@ -123,6 +125,18 @@ def test_integers(a: int, b: int) -> None:
         4.0,
     )
     assert got == expected
+
+
+@func
+def ratio(a: Float64, b: Float64) -> Float64:
+    return wm.ceildiv(a, b)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e3, 1e3).filter(lambda b: abs(b) > 1e-3))
+@example(1.1, 0.1)
+@example(-0.3, 0.1)
+def test_ratios_of_floats(a: float, b: float) -> None:
+    assert ratio(a, b) == wm.ceildiv(Float64(a), Float64(b)) == wm.ceildiv(a, b) == -(-a // b)
 
 
 @func

@@ -9,8 +9,7 @@ from weft.diagnostics import refuse
 from weft.lang import func
 from weft.lang import iota as lane_numbers
 from weft.lang.number import Number, NumberLike
-from weft.math import ops, plain
-from weft.math.dispatch import floating, is_plain, meet
+from weft.math.dispatch import is_plain, meet
 from weft.math.typing import NumberT, PlainT
 
 T = TypeVar("T", bound=Number)
@@ -29,7 +28,9 @@ def ceildiv(a: PlainT, b: PlainT) -> PlainT: ...
 
 
 def ceildiv(a: Any, b: Any) -> Any:
-    """``a / b`` rounded up, as blocks are counted. Division of an integer by 0 gives 0, as ``//`` does.
+    """``a / b`` rounded up, as blocks are counted: ``-(-a // b)``, of floats too.
+
+    Division of an integer by 0 gives 0, as ``//`` does.
 
     Example:
         >>> ceildiv(1000, 256), ceildiv(-7, 2), ceildiv(7.5, 2.0)
@@ -39,7 +40,7 @@ def ceildiv(a: Any, b: Any) -> Any:
         return -(-a // b)
     x, y = meet("ceildiv", a, b)
     if x.dtype.is_float:
-        return floating("ceildiv", ops.ceil_of_ratio, plain.ceil_of_ratio, x, y)
+        return -(-x // y)
     return x // y + (x % y != 0).select(type(x)(1), type(x)(0))
 
 

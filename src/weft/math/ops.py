@@ -58,11 +58,6 @@ def is_finite(x: Real) -> Any:
     return absolute(x) < math.inf
 
 
-def ceil_of_ratio(x: Real, y: Real) -> Real:
-    """``x / y`` rounded up."""
-    return ceil(x / y)
-
-
 def bits_of(x: Real) -> Any:
     """The bits of a float as a signed integer of the same width."""
     return x.bitcast(DType.int32 if x.dtype.bits == 32 else DType.int64)

@@ -12,11 +12,6 @@ rint = exact_function("math.roundeven")
 minimum, maximum = exact_function("arith.minnumf"), exact_function("arith.maxnumf")
 
 
-def ceil_of_ratio(x: float, y: float) -> float:
-    """``x / y`` rounded up, as a float."""
-    return ceil(x / y)
-
-
 def sincos(x: float) -> tuple[float, float]:
     """Sine and cosine."""
     return math.sin(x), math.cos(x)
