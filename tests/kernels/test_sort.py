@@ -87,7 +87,10 @@ def test_the_result_may_be_the_array_itself_or_another(device: DeviceContext) ->
 
 
 @pytest.mark.parametrize("dtype", "float16 float32 float64 int8 int32 int64 uint8 uint64 bool".split())
-@pytest.mark.parametrize("shape", [(1, 5), (15, 7), (16, 16), (33, 64), (100, 3), (40, 256), (17, 1)])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 5), (15, 7), (16, 16), (33, 64), (100, 3), (40, 256), (40, 257), (33, 512), (17, 513), (17, 1)],
+)
 def test_rows_of_a_cpu_go_sixteen_at_a_time(shape: tuple[int, int], dtype: str) -> None:
     """To the bit: zeros of both signs and nan of any bits keep their order."""
     generator = np.random.default_rng(shape[1])

@@ -24,8 +24,8 @@ MOST, KEPT = 1 << 15, 32
 """Elements of a row that one thread sorts, and how many at most it keeps of a row of any length."""
 _INSERTED = 48
 """Elements that are inserted one after the other."""
-BESIDE, EXCHANGED = 16, 256
-"""Rows that are sorted together, and their elements at most."""
+BESIDE, EXCHANGED, HELD = 16, 512, 2048
+"""Rows that are sorted together, and their elements and bytes at most, so that a core's cache holds all."""
 _TASKS, _PART = 64, 1 << 16
 """Rows are shared by so many threads at most; elements of a long row that one has at least."""
 
@@ -100,32 +100,41 @@ def sort_rows_by_digits(
     descending: Comptime[bool],
 ):
     """``each`` so many rows of a thread, which has room for two of them in ``spare`` and ``orders``."""
+    room = spare + 2 * n * block_idx.x, None if moved is None else orders.start + 2 * n * block_idx.x
+    for row in range(block_idx.x * each, least((block_idx.x + 1) * each, rows)):
+        _by_digits(src, out, others, moved, row, n, room, descending=descending)
+
+
+@func
+def _by_digits(
+    src: Any, out: Any, others: Any, moved: Any, row: Int, n: Int, room: Any, *, descending: Comptime[bool]
+) -> None:
+    """A row, in room for two of it."""
     passes: int = src.dtype.itemsize
     counts = stack_allocation(UInt32, passes * DIGITS)
-    here, there = spare + 2 * n * block_idx.x, spare + (2 * n * block_idx.x + n)
+    here, there = room[0], room[0] + n
     froms: Any = None
     tos: Any = None
     if moved is not None:
-        froms, tos = orders.start + 2 * n * block_idx.x, orders.start + (2 * n * block_idx.x + n)
-    for row in range(block_idx.x * each, least((block_idx.x + 1) * each, rows)):
-        for k in range(passes * DIGITS):
-            counts[k] = 0
-        for i in range(n):
-            here[i] = src[row * n + i]
-            if moved is not None:
-                froms[i] = UInt32(i)
-            for k in unroll(range(passes)):
-                counts[DIGITS * k + Int(digit_of(here[i], UInt32(BITS * k), descending))] += 1
+        froms, tos = room[1], room[1] + n
+    for k in range(passes * DIGITS):
+        counts[k] = 0
+    for i in range(n):
+        here[i] = src[row * n + i]
+        if moved is not None:
+            froms[i] = UInt32(i)
         for k in unroll(range(passes)):
-            own = counts + DIGITS * k
-            if Int(own[Int(digit_of(here[0], UInt32(BITS * k), descending))]) != n:
-                _spread(here, there, froms, tos, own, n, shift=BITS * k, descending=descending)
-                here, there, froms, tos = there, here, tos, froms
-        for i in range(n):
-            if out is not None:
-                out.start[row * n + i] = here[i]
-            if moved is not None:
-                _move(others, moved, row * n, i, Int(froms[i]))
+            counts[DIGITS * k + Int(digit_of(here[i], UInt32(BITS * k), descending))] += 1
+    for k in unroll(range(passes)):
+        own = counts + DIGITS * k
+        if Int(own[Int(digit_of(here[0], UInt32(BITS * k), descending))]) != n:
+            _spread(here, there, froms, tos, own, n, shift=BITS * k, descending=descending)
+            here, there, froms, tos = there, here, tos, froms
+    for i in range(n):
+        if out is not None:
+            out.start[row * n + i] = here[i]
+        if moved is not None:
+            _move(others, moved, row * n, i, Int(froms[i]))
 
 
 @func
@@ -160,15 +169,17 @@ def exchange_rows(
     rows: Int,
     n: Int,
     each: Int,
+    spare: Pointer[Any],
     *,
     word: Comptime[Any],
+    most: Comptime[int],
     descending: Comptime[bool],
 ):
     """``each`` so many rows of a thread, of which a vector has an element each (Batcher's exchanges).
 
     Rows with both zeros or with nan go on their own, and those that are too few: so equals keep their order.
     """
-    held = stack_allocation(type_of(word.splat(BESIDE, 0)), EXCHANGED)
+    held = stack_allocation(type_of(word.splat(BESIDE, 0)), most)
     alone = stack_allocation(UInt8, BESIDE)
     words, sorted, floats = src.bitcast(word), out.start.bitcast(word), src.dtype.is_float
     steps = iota(Int, BESIDE) * n
@@ -184,13 +195,18 @@ def exchange_rows(
                 held[i] = _ordered(bits) if floats else bits
             odd |= plus & minus
             alone.store(0, odd.cast(UInt8))
-            _exchange(held, n, descending=descending)
-            for i in range(n):
-                bits = _ordered(held[i]) if floats else held[i]
-                sorted.scatter(steps + (first * n + i), bits, mask=~odd)
+            if not odd.all():
+                _exchange(held, n, descending=descending)
+                for i in range(n):
+                    bits = _ordered(held[i]) if floats else held[i]
+                    sorted.scatter(steps + (first * n + i), bits, mask=~odd)
         for row in range(first, least(first + BESIDE, rows)):
             if first + BESIDE > rows or (floats and alone[row - first] != 0):
-                _insert(src, out, None, None, row, n, most=EXCHANGED, descending=descending)
+                if n <= _INSERTED:
+                    _insert(src, out, None, None, row, n, most=_INSERTED, descending=descending)
+                else:
+                    room = spare + 2 * n * block_idx.x, None
+                    _by_digits(src, out, None, None, row, n, room, descending=descending)
 
 
 def _ordered(bits: Any) -> Any:
@@ -221,12 +237,14 @@ def sort_in_turn(op: Operands, source: Operand, n: int, descending: bool, memory
     """Sort rows of ``n`` elements; arguments are those of ``sort_short_rows``."""
     rows = source.size // n
     each = -(-rows // _TASKS)
-    if memory[2] is None and n <= EXCHANGED and rows >= BESIDE:
+    most = min(EXCHANGED, HELD // source.dtype.itemsize)
+    if memory[2] is None and n <= most and rows >= BESIDE:
         each = -(-each // BESIDE) * BESIDE
-        kind = source.dtype.kind
+        kind, tasks = source.dtype.kind, -(-rows // each)
         word = as_dtype(f"{'uint' if kind in ('uint', 'bool') else 'int'}{8 * source.dtype.itemsize}")
-        known = {"word": written(word), "descending": descending}
-        op.launch(exchange_rows, -(-rows // each), 1, source, memory[0], rows, n, each, **known)
+        known = {"word": written(word), "most": most, "descending": descending}
+        spare = op.scratch(2 * n * tasks, source.dtype)
+        op.launch(exchange_rows, tasks, 1, source, memory[0], rows, n, each, spare, **known)
         return
     tasks, room = -(-rows // each), ()
     if n > _INSERTED:
