@@ -133,7 +133,7 @@
 // together: i
 // each: i_19
 // each: i_28
-// each: i_37
+// together: i_37
 // behind each other: i_45
 // behind each other: i_55
 // each: i_62

@@ -32,7 +32,7 @@ from weft.compiler.passes.pieces import Cut, Piece, within
 from weft.compiler.passes.row_quotients import in_quotients
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.some_threads import guard, narrow, single
-from weft.compiler.passes.strided import by_lanes, row_end, strided
+from weft.compiler.passes.strided import by_lanes, growing, row_end, strided
 from weft.compiler.passes.thread_context import (
     Context,
     Frame,
@@ -103,6 +103,8 @@ class BarrierBody:
         self.returns_early = returns != [kernel.body.ops[-1]]
         self.alive: Value | None = None
         self.left: Value | None = None
+        self.first: Value | None = None
+        """The first thread along x that does something, where it is not that of the block."""
         self.only: Value | None = None
         """The one thread along x, or lane of a warp, for which something is done."""
         self.apart: Value | None = None
@@ -379,9 +381,10 @@ class BarrierBody:
                 fewer = self.b.compare("slt", within, self.bounds[0])
                 self.bounds[0] = self.b.select(fewer, within, self.bounds[0])
         elif whole and self.only is None:
-            self.apart = narrow(self, own)
+            step = narrow(self, own)
+            self.apart = step if self.first is None else None
         node.ops = own
-        if any(map(self.matters, own)) and not in_quotients(self, node):
+        if any(map(self.matters, own)) and (self.first is not None or not in_quotients(self, node)):
             self.threads(node.copy_into, home=node)
         self.bounds[0], self.only, self.apart = every, None, None
 
@@ -448,6 +451,9 @@ class BarrierBody:
         self.recall(node)
         if op in self.together.strided:
             strided(self, node, self.together.strided[op])
+            return
+        if op in self.together.growing:
+            growing(self, node, self.together.growing[op])
             return
         if op in self.together.lane_rounds:
             by_lanes(self, node, self.together.lane_rounds[op])
@@ -530,9 +536,8 @@ class BarrierBody:
                 end = row_end(self, context)
             with b.into(along_x):
                 self.one(body, context, home, guard=guard)
-            loop_nest(
-                b, [along_x, *rows], [(zero, bound) for bound in (end, *self.bounds[1:])], step=self.apart
-            )
+            ranges = [(self.first or zero, end), *((zero, bound) for bound in self.bounds[1:])]
+            loop_nest(b, [along_x, *rows], ranges, step=self.apart)
             return
         with b.into(rows[0] if rows else b.region):
             self.alone(body, replace(context, thread_id=[self.only, *context.thread_id[1:]]), home)
@@ -543,7 +548,7 @@ class BarrierBody:
         b, only, zero = self.b, self.only, self.b.constant(0, I64)
         assert only is not None
         end = row_end(self, context) if self.warp is None else b.constant(WARP, I64)
-        there = b.arith("andi", b.compare("sge", only, zero), b.compare("slt", only, end))
+        there = b.arith("andi", b.compare("sge", only, self.first or zero), b.compare("slt", only, end))
         with b.into(Region()) as inner:
             self.one(body, context, home, guard=True)
         b.branch(there, inner)

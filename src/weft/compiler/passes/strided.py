@@ -16,11 +16,12 @@ from weft.compiler.passes.ahead import fetch_ahead
 from weft.compiler.passes.indices import Start
 from weft.compiler.passes.neighbours import rounds_at_once
 from weft.compiler.passes.pieces import Piece
-from weft.compiler.passes.thread_context import Context, Rewriter
+from weft.compiler.passes.thread_context import Context, Rewriter, clamp
 from weft.record import replace
 
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
+    from weft.compiler.passes.together import Growing
 
 
 def strided(body: BarrierBody, node: Piece, start: Start) -> None:
@@ -66,6 +67,30 @@ def by_lanes(body: BarrierBody, node: Piece, start: Start) -> None:
         body.lanes_left = b.select(b.compare("ult", left, every), left, every)
         body.sequence(node.parts[0])
         body.lanes_left = None
+    b.emit(op.name, (lower, upper, step), (), dict(op.attrs), (made,))
+
+
+def growing(body: BarrierBody, node: Piece, to: Growing) -> None:
+    """Emit a loop that threads leave one behind the other: the last one's rounds, in which fewer come by."""
+    op, b = node.op, body.b
+    assert op is not None
+    lower, step = (body.uniform_value(op.operands[n], node.asked) for n in (0, 2))
+    _, plus, minus = to.end
+    upper = b.arith("subi", body.bounds[0], b.constant(1, I64))
+    for name, offsets in (("addi", plus), ("subi", minus)):
+        for offset in offsets:
+            upper = b.arith(name, upper, body.uniform_value(offset, node.asked))
+    first, zero = dict[Value, Value](), b.constant(0, I64)
+    with b.into(op.regions[0].alike(first)) as made:
+        body.uniform[op.regions[0].args[0]] = first[op.regions[0].args[0]]
+        if body.left is not None:
+            body.stop_when_all_left()
+        here = clamp(b, first[op.regions[0].args[0]], to.least - 1, to.greatest)  # nothing wraps around
+        gone = to.end.index_at(here, b, lambda v: body.uniform_value(v, node.asked))
+        gone = b.arith("addi", gone, b.constant(1, I64))
+        body.first = b.select(b.compare("sgt", gone, zero), gone, zero)
+        body.sequence(node.parts[0])
+        body.first = None
     b.emit(op.name, (lower, upper, step), (), dict(op.attrs), (made,))
 
 

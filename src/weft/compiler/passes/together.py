@@ -12,13 +12,14 @@ What the threads share is computed once: values, and variables that all of them 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.jumps import JUMPS, leaves
 from weft.compiler.ir.types import FloatType, VectorType
-from weft.compiler.passes.indices import Ranges, Start, Strides, is_positive
+from weft.compiler.passes.indices import IndexPlus, Ranges, Start, Strides, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.lanes import forgotten, takes
 from weft.compiler.passes.uniformity import LOOPS, Uniformity, branches_that_jump, is_alike
@@ -35,6 +36,14 @@ _SHORT = 1 << 16
 """Steps with which a range takes 2^47 rounds from one end of the integers to the other, at least."""
 _NEAR = 4
 """Elements so many places apart are loaded together and told apart."""
+
+
+class Growing(NamedTuple):
+    """The end of a range, which is a thread's index along x and what all share, and how far it may be."""
+
+    end: IndexPlus
+    least: int
+    greatest: int
 
 
 class Together:
@@ -59,6 +68,8 @@ class Together:
         """Those of them that threads begin one behind the other, and where."""
         self.lane_rounds: dict[Op, Start] = {}
         """Those that lanes of a warp begin so, which a warp goes through by itself."""
+        self.growing: dict[Op, Growing] = {}
+        """Loops that threads leave one behind the other along x, and where the end is."""
         self.laned: dict[Op, frozenset[Value]] = {}
         """Loops that each thread leaves when it is done, as a lane of vectors; variables that end there."""
         self.singles: set[Op] = set()
@@ -108,6 +119,9 @@ class Together:
         """What control flow that runs once for all threads goes by."""
         if op in self.strided or op in self.lane_rounds:
             return (*self.begins(op).shared, *op.operands[1:])
+        if op in self.growing:
+            _, plus, minus = self.growing[op].end
+            return (op.operands[0], *plus, *minus, op.operands[2])
         return (*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ()))
 
     def begins(self, loop: Op) -> Start:
@@ -183,14 +197,30 @@ class Together:
         """Whether a loop without barriers runs once for all threads."""
         start = self._starts(loop)
         behind = start is not None
-        if self._waits or not (behind or self._shares(loop)) or not self._pays(loop, behind):
+        growing = None if behind or self._shares(loop) else self._grows(loop)
+        if self._waits or not (behind or growing or self._shares(loop)) or not self._pays(loop, behind):
             return False
         if not self._jumps_together(loop, self._uniformity):
             return False
         self.chosen.add(loop)
         if start is not None:
             self.strided[loop] = start
+        if growing is not None:
+            self.growing[loop] = growing
         return True
+
+    def _grows(self, loop: Op) -> Growing | None:
+        """Where the end of a loop is that each thread along x leaves no earlier than those before it."""
+        if loop.name != "weft.for" or self.warps:
+            return None
+        lower, upper, step = loop.operands
+        same, ends = self._uniformity.same, Ranges().range(upper)
+        if not (same(lower) and same(step) and is_positive(step)) or ends is None:
+            return None
+        if any(op.name in LOOPS or op.name in JUMPS for op in loop.regions[0].walk()):
+            return None
+        end = thread_plus(upper, lambda v, _: same(v))
+        return Growing(end, *ends) if end is not None and end.name == "x" else None
 
     def _chooses_for_lanes(self, loop: Op) -> bool:
         """Whether a loop runs once for all lanes of a warp, which begin it one behind the other."""
