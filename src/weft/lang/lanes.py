@@ -254,9 +254,10 @@ def iota(cls: type[K] | DType, lanes: int, start: NumberLike = 0, step: NumberLi
     kind: Any = type_meant(cls)
     if Number not in getattr(kind, "__mro__", ()):
         meant = {"int": "Int", "float": "Float32"}.get(getattr(kind, "__name__", ""), "Int32")
-        refuse(
-            "argument-type", f"iota takes a type of numbers, not {kind_of(cls)}", f"write iota({meant}, 4)"
-        )
+        hint = f"write iota({meant}, 4)"
+        if not isinstance(cls, type):  # Mojo's, of a pointer
+            hint += " for a vector; memory of the host is filled by `buffer[:] = range(n)`"
+        refuse("argument-type", f"iota takes a type of numbers, not {kind_of(cls)}", hint)
     whole: Any = wide(kind, lanes)
     counted = whole(tuple([wrap(kind.dtype, lane) for lane in range(lanes)]) if lanes > 1 else 0)
     if not isinstance(step, int) or step != 1:
