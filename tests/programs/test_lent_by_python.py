@@ -233,6 +233,19 @@ def test_what_is_refused_changes_nothing() -> None:
 
 
 @func
+def by_default(n: Int, a: Vector = KNOWN) -> Float32:
+    a.x += 1.0
+    return a.x + Float32(n)
+
+
+def test_a_default_is_not_lent() -> None:
+    with pytest.raises(CompileError, match="lost when by_default returns"):
+        by_default(1)
+    other = Vector(4, 4)
+    assert (by_default(1, other), other.x, KNOWN.x) == (6, 5, 1)
+
+
+@func
 def asserted(a: Vector) -> None:
     a.x += 1.0
     assert a.x < 0.0

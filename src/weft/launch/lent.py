@@ -17,7 +17,7 @@ from weft.lang.elaboration import current
 from weft.lang.objects import note_made
 from weft.lang.products import class_of, remade, structs_in, within
 from weft.lang.reads import Reads
-from weft.lang.spec import Spec, spec_of
+from weft.lang.spec import Spec, StaticSpec, spec_of
 from weft.lang.structs import is_struct
 
 if TYPE_CHECKING:
@@ -107,9 +107,10 @@ class Lent:
             )
 
 
-def lending(specs: Iterable[str], values: Mapping[str, Any]) -> Lending:
+def lending(specs: Mapping[str, Spec], values: Mapping[str, Any]) -> Lending:
     """Which of the arguments are structs, and which of these are one."""
-    names = tuple([name for name in specs if is_struct(class_of(values.get(name)))])
+    given = [name for name, spec in specs.items() if not isinstance(spec, StaticSpec)]
+    names = tuple([name for name in given if is_struct(class_of(values.get(name)))])
     places = [*map(id, _objects(names, values))]
     return Lending(names, tuple(map(places.index, places)))
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import functools
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, cast
 
 from weft.compiler.frontend.variables import Var
 from weft.compiler.source.definition import Definition
+from weft.lang.captured import is_library, package_of
 from weft.lang.inline_array import InlineArray
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import Pointer
 from weft.lang.products import parts_of
 from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
+from weft.lang.told_apart import state_of
+
+_DEEPEST = 4
 
 
 def seen(name: str, frame: FrameType, fn: Definition) -> Any:
@@ -23,8 +27,13 @@ def seen(name: str, frame: FrameType, fn: Definition) -> Any:
     return fn.scope.captured().get(name, fn.scope.globals.get(name))
 
 
-def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = False) -> bool:
-    """Whether a value is of a class or has a part that is (``strictly``: a part); ``but`` is left out."""
+def holds(
+    value: Any, kind: type[Any], but: Any = None, *, strictly: bool = False, deep: int = _DEEPEST
+) -> bool:
+    """Whether a value is of a class or has a part that is (``strictly``: a part); ``but`` is left out.
+
+    Parts of the program's ordinary objects are what their attributes lead to, so many steps ``deep``.
+    """
     if value is but or value is None:
         return False
     if type(value) is Var:
@@ -43,8 +52,20 @@ def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = Fals
     elif hasattr(value, "__next__"):  # which runs over what nobody can ask it for; memory it reads then
         return but is None
     elif not isinstance(value, (list, set, tuple)):
-        items = parts_of(value) or ()
-    return any(holds(item, kind, but) for item in items)
+        items = parts_of(value)
+        if items is None:
+            items = (
+                state_of(value).values() if deep and _is_of_program(cast("type[Any]", type(value))) else ()
+            )
+            deep -= 1
+    return any(holds(item, kind, but, deep=deep) for item in items)
+
+
+@functools.lru_cache(1024)
+def _is_of_program(cls: type[Any]) -> bool:
+    """Whether ordinary objects of a class are the program's: neither weft's nor another package's."""
+    top = package_of(cls.__module__)
+    return not issubclass(cls, (type, ModuleType)) and top != "weft" and not is_library(top)
 
 
 def _spec_holds(spec: Spec, kind: type[Any], strictly: bool = False) -> bool:
