@@ -18,7 +18,7 @@ from weft.compiler.passes.indices import Strides, is_far
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.pieces import Piece
 from weft.compiler.passes.segment import Segment
-from weft.compiler.passes.thread_context import Context, Rewriter, indexed, loop_nest
+from weft.compiler.passes.thread_context import Context, Rewriter, indexed
 from weft.record import replace
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ def _fetch(
         hints = (int(stores), 3, 1)  # to be read or written, kept, data
         operands = copy.lookup(access.operands[0]), *(b.constant(n, I32) for n in hints)
         b.emit("llvm.call_intrinsic", operands, (), {"intrin": "llvm.prefetch.p0", "effects": "all"})
-    loop_nest(b, [region], [(zero, lines)], parallel=False)
+    attrs = {"parallel": False, "few": True}  # copies of it would take LLVM's time, and save nothing
+    b.emit("weft.for", (zero, lines, b.constant(1, I64)), (), attrs, (region,))
 
 
 def _stretches(body: BarrierBody, ops: list[Op], index: Value) -> list[tuple[Op, list[Op]]]:
