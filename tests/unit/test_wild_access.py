@@ -49,6 +49,13 @@ def own(x: Pointer[Float32], n: Int):
         mine[i] = 3.0
     x[0] = mine[2]
 
+@kernel
+def nothing(x: Pointer[Float32], n: Int):
+    mine = stack_allocation(Float32, 8)
+    for i in range(n):
+        mine[i] = 0.0
+    x[0] = mine[2]
+
 ctx = DeviceContext(api="cpu", threads=2)
 x = ctx.enqueue_create_buffer(Float32, 1 << 12)
 x.enqueue_fill(1.0)
@@ -126,6 +133,26 @@ def test_the_stack_written_over(tmp_path: Path) -> None:
         "kernel 'own' accesses memory at an address past all that a process may have" in told
     )
     assert "launched here" in told
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the array lies behind where it returns to")
+@pytest.mark.parametrize("count", [80, 1300, 20_000])
+def test_the_stack_written_over_by_zeros(count: int, tmp_path: Path) -> None:
+    """It returns to 0. Of what lies behind, the thread that is to tell of it cannot be begun without."""
+    status, told = run(
+        tmp_path, f"ctx.enqueue_function(nothing, x, {count}, grid_dim=1, block_dim=1)\nctx.synchronize()"
+    )
+    assert status == -signal.SIGSEGV, told
+    assert re.search(r"kernel '\w+'( or '\w+')* has written over its stack, and returns to 0x0+\n", told) or (
+        "kernel 'nothing' accesses memory at 0x" in told
+    ), told
+    assert "launched here" in told or count > 80
+
+
+def test_a_call_of_nothing_elsewhere_is_no_kernel_s(tmp_path: Path) -> None:
+    status, told = run(tmp_path, "go(wild, 0, 4, 64)\nctypes.CFUNCTYPE(None)(0)()")
+    assert status == -signal.SIGSEGV
+    assert "wild-access" not in told
 
 
 def test_what_is_no_kernel_s_goes_on_as_before(tmp_path: Path) -> None:

@@ -145,7 +145,8 @@ class CrashWords(ctypes.Structure):
 class CrashRange(ctypes.Structure):
     """Kernels' code from an address to another, and what is said where Python can no longer say it.
 
-    That is so many bytes of text, in which behind ``digits`` stands the address, in 16 digits.
+    That is so many bytes of text, in which behind ``digits`` stands the address, in 16 digits. The first one
+    is address 0, which stands for code that is nobody's.
     """
 
     _fields_ = [(name, ctypes.c_uint64) for name in ("low", "high", "text", "size", "digits")]

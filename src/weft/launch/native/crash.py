@@ -61,17 +61,17 @@ def weft_crash(signal: Int32, info: Pointer[Int], context: Pointer[Int]):
     """The handler."""
     words, pc = _words(), Int(0)
     at = words[_PC_AT]
+    caller = context[words[_CALLER_AT]]
+    returned = caller
+    if words[_CALLER_STORED] != 0:
+        stack = Pointer.from_address(caller, Int)
+        caller, returned = stack[0], stack[-1]
     if _is_kernel(words, context[at]):
         pc = context[at]
-    else:
-        caller = context[words[_CALLER_AT]]
-        if words[_CALLER_STORED] != 0:
-            caller = Pointer.from_address(caller, Int)[0]
-        if _is_kernel(words, caller):
-            pc = caller
-    if pc != 0 or (
-        context[at] == info[2] != 0
-    ):  # a kernel that has written over its stack returns to anywhere
+    elif _is_kernel(words, caller):
+        pc = caller
+    # a kernel that has written over its stack returns to anywhere; who calls 0 has not returned to it
+    if pc != 0 or (context[at] == info[2] and (info[2] != 0 or returned == 0)):
         _tell(words, pc, info)
         _say(words)
     elif atomic_load(words + _STAGE, "seq_cst", "device") == CRASH_BUSY:  # it comes of telling
@@ -105,7 +105,12 @@ def _say(words: Pointer[Int]):
     """Write what is known without Python, unless all is told."""
     stage, ranges = words + _STAGE, Pointer.from_address(words[_RANGES], Int)
     before = atomic_load(stage, "seq_cst", "device")
-    if before != CRASH_TOLD and compare_exchange(stage, before, Int(CRASH_TOLD), "seq_cst", "device")[1]:
+    nothing = before == CRASH_FREE and words[_PC] == 0  # Python knows of no kernel that it may be
+    if (
+        before != CRASH_TOLD
+        and not nothing
+        and compare_exchange(stage, before, Int(CRASH_TOLD), "seq_cst", "device")[1]
+    ):
         for n in range(words[_COUNT]):
             low, high, at, size, digits = [ranges[_RANGE * n + field] for field in unroll(range(_RANGE))]
             if low <= words[_PC] < high:

@@ -54,6 +54,13 @@ _PLAIN = f"""error[wild-access]: kernel {{!r}} accesses memory at 0x{_DIGITS}, w
   = note: it has written over memory of the process itself, which cannot say now where it was launched
   = help: `weft run --check` names the line of the access, and the thread
 """
+_ASTRAY = f"""error[wild-access]: {{}} has written over its stack, and returns to 0x{_DIGITS}
+  |
+  = note: it has written over memory of the process itself, which cannot say now where it was launched
+  = help: `weft run --check` names the line of the access, and the thread
+"""
+"""Of the code at fault nothing is known then; kernels are named while they are few."""
+_NAMED = 3
 _KERNEL = 128
 """``si_code`` where the processor does not say which address it was."""
 
@@ -72,6 +79,7 @@ class _Action(ctypes.Structure):
 _TELL = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 _words: CrashWords | None = None
 _ranges: Any = ()
+_names: list[str] = []
 _room: Any = b""
 _taken = 0
 _kept: list[object] = []
@@ -79,20 +87,40 @@ _kept: list[object] = []
 
 def watch(code: bytes, kernel: KernelInfo, address: int) -> None:
     """Have accesses told of that end the process, in an object file of which a kernel is at an address."""
-    global _ranges
     if _words is None or not code.startswith(b"\x7fELF"):
         return
     offset, size = _around(code, kernel.entry)
     low, count = address - offset, _words.count
     if count == len(_ranges):
-        more = _apart(CrashRange * max(256, 2 * count))
-        more[:count] = _ranges
-        _ranges, _words.ranges = more, ctypes.addressof(more)
-    said = _PLAIN.format(kernel.signature.name, *kernel.place).encode()
-    text = _apart(ctypes.c_char * len(said))
-    text.raw = said
-    _ranges[count] = low, low + size, ctypes.addressof(text), len(said), said.index(_DIGITS.encode())
+        _make_room(_words)
+    _ranges[count] = low, low + size, *_text(_PLAIN.format(kernel.signature.name, *kernel.place))
     _words.count = count + 1
+    if kernel.signature.name not in _names:
+        _names.append(kernel.signature.name)
+        _note_astray()
+
+
+def _make_room(words: CrashWords) -> None:
+    global _ranges
+    count = len(_ranges)
+    more = _apart(CrashRange * max(256, 2 * count))
+    more[:count] = _ranges
+    _ranges, words.ranges = more, ctypes.addressof(more)
+
+
+def _note_astray() -> None:
+    """Say what is known where the code at fault is nobody's."""
+    if len(_names) <= _NAMED + 1:
+        few = f"kernel {' or '.join(map(repr, _names))}" if 0 < len(_names) <= _NAMED else "a kernel"
+        _ranges[0] = 0, 1, *_text(_ASTRAY.format(few))
+
+
+def _text(said: str) -> tuple[int, int, int]:
+    """Where a text lies, how long it is, and where in it an address is to stand."""
+    coded = said.encode()
+    text = _apart(ctypes.c_char * len(coded))
+    text.raw = coded
+    return ctypes.addressof(text), len(coded), coded.index(_DIGITS.encode())
 
 
 def _apart(kind: Any) -> Any:
@@ -128,6 +156,9 @@ def begin(load_object: LoadObject) -> None:
     words.write, words.pc_at, words.caller_at, words.caller_stored = places
     tell = _TELL(_tell)
     words.tell = ctypes.cast(tell, ctypes.c_void_p).value or 0
+    _make_room(words)
+    words.count = 1
+    _note_astray()
     _kept.extend((loaded, tell))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))  # threads run when the interpreter has ended
     libc = ctypes.CDLL(None)
@@ -148,7 +179,7 @@ def _tell(_: int | None) -> int:
     told = CRASH_FREE
     try:
         at = _words.pc
-        ends = [(0, 1 << 64), *((each.low, each.high) for each in _ranges[: _words.count])]
+        ends = [(0, 1 << 64), *((each.low, each.high) for each in _ranges[1 : _words.count])]
         low, high = next((low, high) for low, high in reversed(ends) if low <= at < high)
         texts = dict.fromkeys(_said(_words, *each) for each in _launches(low, high))
         for text in texts if at or len(texts) == 1 else ():
