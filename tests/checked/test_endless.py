@@ -9,7 +9,8 @@ import pytest
 
 from planted import found, marked
 from weft import Int, Int32, Pointer, kernel
-from weft.gpu import barrier, global_idx, thread_idx
+from weft.atomic import Atomic
+from weft.gpu import barrier, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.memory import AddressSpace, stack_allocation
 
@@ -109,3 +110,30 @@ def test_a_long_loop_goes_on(device: DeviceContext) -> None:
         assert [one.code for one in each] == ["out-of-bounds"]
         with out.map_to_host() as host:
             assert np.array(host)[0] == n - 1
+
+
+@kernel
+def hands_over(x: Pointer[Int32], flag: Pointer[Int32], out: Pointer[Int32], n: Int):
+    if block_idx.x == 1:
+        out[1] = x[64]
+        while Atomic.load(flag, ordering="acquire") == 0:
+            pass
+        out[1] = 7
+    else:
+        value = Int32(1)
+        for i in range(n):
+            value = value * 1664525 + x[i % 64]
+        out[0] = value
+        Atomic.store(flag, 1, ordering="release")
+
+
+def test_a_thread_may_wait_for_long() -> None:
+    """One that has made an access outside goes on when what it waits for has come."""
+    with DeviceContext(api="cpu", checked={"bounds"}, threads=2) as ctx:
+        x, flag, out = (ctx.enqueue_create_buffer(Int32, size) for size in (64, 1, 2))
+        for each in (x, flag, out):
+            each.enqueue_fill(0)
+        each = found(ctx, hands_over, x, flag, out, 200_000_000, grid=2, block=1)
+        assert [one.code for one in each] == ["out-of-bounds"]
+        with out.map_to_host() as host:
+            assert np.array(host)[1] == 7

@@ -170,6 +170,17 @@ def test_reports_for_programs(weft: Run, tmp_path: Path) -> None:
         "artifactLocation": {"uri": "several.py"},
         "region": {"startLine": 10, "startColumn": 5, "endLine": 10, "endColumn": 20},
     }
+    known = first["properties"]
+    assert known.pop("address") % 4 == 0
+    assert known == {
+        "kernel": "halve",
+        "block": [0, 0, 0],
+        "thread": [3, 0, 0],
+        "access": "reads",
+        "buffer": "x",
+        "index": 3,
+        "size": 4,
+    }
 
 
 def test_nothing_found_is_status_0_and_an_empty_report(weft: Run, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ FOUND = "->"
 Site = PrintSite | AssertSite | FaultSite
 
 ROUNDS = 1 << 22
-"""How many rounds of loops a thread of a checked kernel goes on for behind an access outside of memory."""
+"""For how many rounds of loops, and such accesses, a checked thread goes on behind one outside of memory."""
 FAULTS = "weft$faults"
 """The symbol of a checked module's counts, one of 64 bits for each site: how often it has told of a fault."""
 

@@ -113,6 +113,10 @@ def as_sarif(reports: Sequence[Report]) -> dict[str, Any]:
     }
 
 
+_PROPERTIES = ("kernel", "block", "thread", "access", "buffer", "index", "size", "address")
+"""What SARIF has no word for, by the names that JSON has."""
+
+
 def _result(report: Report, rule: int) -> dict[str, Any]:
     where = report.diagnostic().labels[0].text
     found: dict[str, Any] = {
@@ -122,9 +126,7 @@ def _result(report: Report, rule: int) -> dict[str, Any]:
         "message": {"text": f"{report.message}, {where}"},
         "locations": [_physical(report.location)],
         "occurrenceCount": report.count,
-        "properties": {
-            name: value for name, value in _report(report).items() if name in ("kernel", "block", "thread")
-        },
+        "properties": {name: value for name, value in _report(report).items() if name in _PROPERTIES},
     }
     related = [] if report.other is None else [_related(report.other)]
     caller = report.location.inlined_at

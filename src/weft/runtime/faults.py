@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.abi.artifact import FOUND, ROUNDS, AssertSite, FaultSite, KernelInfo
+from weft.abi.artifact import FOUND, AssertSite, FaultSite, KernelInfo
 from weft.abi.console import IDS
 from weft.abi.formats import unpack
 from weft.abi.number_text import format_value
@@ -248,8 +248,8 @@ _SPELLED = {"negate": "-({})", "absolute": "abs({})", "cast": "{}"}
 def _endless(told: Told, site: FaultSite) -> Report:
     name = told.kernel.signature.name
     message = (
-        f"kernel {name!r} does not leave this loop: a thread has gone {ROUNDS} rounds since it accessed "
-        "memory outside of what there is, and is ended"
+        f"kernel {name!r} does not leave this loop: a thread has gone on and on since it accessed memory "
+        "outside of what there is, and is ended"
     )
     notes = ("what is outside is read as 0, so what the loop waits for may never come",)
     hints = ("mend that access, and let the loop end where its memory ends",)

@@ -2,8 +2,8 @@
 
 What such an access reads is 0, which may be what a loop waits to see the end of, as in ``while x[i] != key``.
 Without the checks it would have found something there, or ended the process. So from its first such access
-on a thread has so many rounds of loops whose end nothing says; once one has been ended in a loop, others have
-fewer there.
+on a thread has so many rounds of loops whose end nothing says, and further such accesses; once one has been
+ended in a loop, others have fewer there. Rounds of a loop that looks at what others write do not count.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from weft.abi.artifact import ROUNDS
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Op, Region
+from weft.compiler.ir.effects import reads_anew
 from weft.compiler.ir.types import I64
 from weft.compiler.passes.faults import NewSite, site_at, tell
 from weft.compiler.passes.uniformity import LOOPS
@@ -32,6 +33,12 @@ def _is_open(op: Op) -> bool:
     return op.name == "weft.while" and "waits" not in op.attrs
 
 
+def _looks(loop: Op) -> bool:
+    """Whether a loop may rightly go on for long, as it looks at what others write."""
+    ops = [op for region in loop.regions for op in region.walk()]
+    return any(reads_anew(op) and op.attrs.get("bin_op", "xchg") == "xchg" for op in ops)
+
+
 class Rounds:
     """How many rounds a thread of one kernel has left, in a slot that is put into ``head``."""
 
@@ -45,7 +52,8 @@ class Rounds:
         """The thread has made an access outside of memory."""
         b, left = self.b, self.b.get(self.left, I64)
         most = b.constant(ROUNDS, I64)
-        b.set(self.left, b.select(b.compare("slt", left, most), left, most))
+        left = b.select(b.compare("slt", left, most), left, most)
+        b.set(self.left, b.arith("subi", left, b.constant(1, I64)))
 
     def limit(self, region: Region, begun: AbstractSet[Region], *, before: bool = False) -> bool:
         """Have threads end in loops; gives whether they have ``begun`` to count in one of these, within.
@@ -69,8 +77,10 @@ class Rounds:
         b.loc = loop.loc
         with b.into(Region()) as counted:
             zero, some = b.constant(0, I64), b.constant(ROUNDS - _FEW, I64)
-            left = b.arith("subi", b.get(self.left, I64), b.constant(1, I64))
-            b.set(self.left, left)
+            left = b.get(self.left, I64)
+            if not _looks(loop):
+                left = b.arith("subi", left, b.constant(1, I64))
+                b.set(self.left, left)
             with b.into(Region()) as ends:
                 tell(b, site, ())
                 b.emit("weft.exit_thread")
