@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
@@ -50,6 +50,16 @@ def inputs(name: str, device: str, dtype: Any = None) -> tuple[Any, ...]:
             1,
             0.3,
         ),
+        "sum": (of(3, 4, 5), (0, -1), False),
+        "mean": (of(3, 4, 5), (1,), True),
+        "prod": (of(3, 4, 5), (-1, 0), False),
+        "max": (of(3, 4, 5), (1, 2), False),
+        "min": (of(3, 4, 5), (-2,), True),
+        "take": (of(3, 4, 5), torch.tensor([[0, 3], [-1, 3]], device=device), 1),
+        "take_along_axis": (of(3, 1, 5), torch.tensor([[[0], [-1]]] * 3, device=device).roll(1, 0), 1),
+        "sort": (of(3, 4, 5), 1, True),
+        "topk": (of(3, 4, 5), -1, 3, False),
+        "grouped_matmul": (of(6, 4), of(3, 4, 5), torch.tensor([2, 2, 5], device=device)),
     }[name]
 
 
@@ -76,6 +86,35 @@ def rope(x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
     return torch.cat((joined, rest), -1)
 
 
+def prod(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+    for dim in sorted((d % x.dim() for d in dims), reverse=True):
+        x = x.prod(dim, keepdim)
+    return x
+
+
+def take(x: Any, indices: Any, dim: int) -> Any:
+    rows = x.index_select(dim, indices.flatten() % x.shape[dim])
+    return rows.unflatten(dim, indices.shape)
+
+
+def take_along_axis(x: Any, indices: Any, dim: int) -> Any:
+    return torch.take_along_dim(x, indices % x.shape[dim], dim)
+
+
+def sort(x: Any, dim: int, descending: bool) -> Any:
+    return tuple(torch.sort(x, stable=True, dim=dim, descending=descending))
+
+
+def topk(x: Any, dim: int, k: int, largest: bool) -> Any:
+    return tuple(torch.topk(x, k, dim, largest))
+
+
+def grouped_matmul(a: Any, b: Any, ends: Any) -> Any:
+    limits = [0, *ends.tolist()]
+    parts = [a[low:high] @ b[n] for n, (low, high) in enumerate(pairwise(limits))]
+    return torch.cat([*parts, a[limits[-1] :] @ torch.zeros_like(b[0])])
+
+
 PEERS: dict[str, Callable[..., Any]] = {
     "softmax": torch.softmax,
     "log_softmax": torch.log_softmax,
@@ -86,6 +125,16 @@ PEERS: dict[str, Callable[..., Any]] = {
     "rope": rope,
     "embedding": F.embedding,
     "attention": attention,
+    "sum": torch.sum,
+    "mean": torch.mean,
+    "prod": prod,
+    "max": torch.amax,
+    "min": torch.amin,
+    "take": take,
+    "take_along_axis": take_along_axis,
+    "sort": sort,
+    "topk": topk,
+    "grouped_matmul": grouped_matmul,
 }
 """The same by PyTorch."""
 
@@ -106,6 +155,7 @@ def test_results_and_derivatives_are_those_of_pytorch(name: str, device: str) ->
         tensors = [x for x in given if isinstance(x, torch.Tensor) and x.requires_grad]
         ours, theirs = each(getattr(torch.ops.weft, name)(*given)), each(PEERS[name](*given))
         torch.testing.assert_close(ours, theirs, rtol=2e-5, atol=2e-5)
+        ours, theirs = ([y for y in made if y.is_floating_point()] for made in (ours, theirs))
         weights = [random(device, *y.shape, dtype=dtype, grad=False) for y in ours]
         mine = torch.autograd.grad(sum((y * w).sum() for y, w in zip(ours, weights, strict=True)), tensors)
         other = torch.autograd.grad(sum((y * w).sum() for y, w in zip(theirs, weights, strict=True)), tensors)
@@ -161,7 +211,8 @@ def test_strides_and_short_floats() -> None:
 def batched(name: str) -> tuple[tuple[Any, ...], list[int]]:
     """Arguments of an operation, and which are tensors that may have one more axis."""
     given = inputs(name, "cpu")
-    return given, [n for n, x in enumerate(given) if isinstance(x, torch.Tensor)]
+    tensors = [n for n, x in enumerate(given) if isinstance(x, torch.Tensor)]
+    return given, tensors[:2] if name == "grouped_matmul" else tensors  # ends that are turned would fall
 
 
 def with_batches(given: Any, within: tuple[int, ...]) -> tuple[list[Any], list[int | None]]:
@@ -188,13 +239,13 @@ def test_batches_of_vmap(name: str) -> None:
 
 def test_a_batch_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
-    found: Any = vars(operations)["_kernel"]
+    found: Any = vars(operations)["kernel_of"]
 
     def counting(name: str) -> Any:
         counted.append(name)
         return found(name)
 
-    monkeypatch.setattr(operations, "_kernel", counting)
+    monkeypatch.setattr(operations, "kernel_of", counting)
     torch.vmap(weft.torch.softmax)(torch.rand(4, 5))
     torch.vmap(weft.torch.matmul, (0, None))(torch.rand(4, 2, 3), torch.rand(7, 3, 2))
     q = torch.rand(4, 1, 2, 3, 8)
@@ -209,13 +260,14 @@ def test_transforms_of_torch_func(name: str) -> None:
     at = tensors[-1] if name == "embedding" else 0
     call = getattr(weft.torch, name)
     names = {"layer_norm": ["eps"], "rms_norm": ["eps"], "rope": ["interleaved"]}
-    names["attention"] = ["causal", "diagonal", "scale"]
+    names |= {"attention": ["causal", "diagonal", "scale"], "topk": ["dim", "k", "largest"]}
     kept = names.get(name, [])
     split = len(given) - len(kept)
 
     def ours(x: Any) -> Any:
         args = [x if n == at else t.detach() if n in tensors else t for n, t in enumerate(given)]
-        return call(*args[:split], **dict(zip(kept, args[split:], strict=True))).square().sum()
+        made = call(*args[:split], **dict(zip(kept, args[split:], strict=True)))
+        return each(made)[0].square().sum()
 
     def theirs(x: Any) -> Any:
         args = [x if n == at else t.detach() if n in tensors else t for n, t in enumerate(given)]
@@ -290,11 +342,58 @@ def test_refusals_show_the_programs_own_line() -> None:
         torch.ops.weft.matmul(*[fakes.from_tensor(row)] * 2)
 
 
-@pytest.mark.parametrize("name", ["softmax", "log_softmax", "cumsum"])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "cumsum", "sum", "sort"])
 def test_an_axis_that_is_not_there_is_told_where_it_is_traced(name: str) -> None:
     traced = torch.compile(partial(getattr(weft.torch, name), dim=2), fullgraph=True, backend="aot_eager")
     with pytest.raises(Exception, match=r"dim is 2, and x has 2 axes(.|\n)*write a number from -2 to 1"):
         traced(random("cpu", 2, 3))
+
+
+def test_axes_that_are_none_are_refused() -> None:
+    wrong: list[Any] = ["a", 1.5, (0, "a")]
+    for dim in wrong:
+        with pytest.raises(LaunchError, match=r"dim is .*(.|\n)*write an int"):
+            weft.torch.sum(random("cpu", 2, 3), dim=dim)
+    with pytest.raises(LaunchError, match="sum takes tensors of PyTorch, not a list"):
+        weft.torch.sum([1.0])
+    with pytest.raises(LaunchError, match="names an axis twice"):
+        weft.torch.sum(random("cpu", 2, 3), dim=(0, 0))
+
+
+def test_derivatives_of_equals_zeros_and_nan() -> None:
+    equal = torch.tensor([[1.0, 3, 3], [2, 2, 2], [1, torch.nan, 0]], dtype=torch.float64)
+    zeros = torch.tensor([[0.0, 2, 3], [0, 4, 0], [1, 2, 3]], dtype=torch.float64)
+    places = torch.tensor([3, -1, 3])
+
+    def sorted_by(x: Any, dim: int) -> Any:
+        return weft.torch.sort(x, dim)[0]
+
+    def sorted_too(x: Any, dim: int) -> Any:
+        return torch.sort(x, stable=True, dim=dim)[0]
+
+    def taken(x: Any, _: int) -> Any:
+        return weft.torch.take(x, places)
+
+    def taken_too(x: Any, _: int) -> Any:
+        return x.flatten()[places]
+
+    works: list[tuple[Any, Any, Any]] = [
+        (weft.torch.max, torch.amax, equal),
+        (weft.torch.min, torch.amin, equal),
+        (weft.torch.prod, torch.prod, zeros),
+        (sorted_by, sorted_too, equal),
+        (taken, taken_too, zeros),
+    ]
+    for ours, theirs, values in works:
+        found: list[Any] = []
+        for work in (ours, theirs):
+            x = values.clone().requires_grad_()
+            made = work(x, 1)
+            made.backward(random("cpu", *made.shape, grad=False))
+            found.append((made, x.grad))
+        torch.testing.assert_close(found[0], found[1], equal_nan=True)
+    x = zeros.requires_grad_()
+    assert torch.autograd.gradgradcheck(partial(weft.torch.prod, dim=(0, 1)), (x,))
 
 
 def test_the_cure_of_complex_tensors_works() -> None:

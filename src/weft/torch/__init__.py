@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, TypeVar, cast
 
+from weft.diagnostics import LaunchError
 from weft.diagnostics.modules import present
 from weft.torch.calls import call
 from weft.torch.operations import register_all
@@ -18,15 +19,27 @@ __all__ = [
     "attention",
     "cumsum",
     "embedding",
+    "grouped_matmul",
     "layer_norm",
     "log_softmax",
     "matmul",
+    "max",
+    "mean",
+    "min",
+    "prod",
     "rms_norm",
     "rope",
     "softmax",
+    "sort",
+    "sum",
+    "take",
+    "take_along_axis",
+    "topk",
 ]
 
 A = TypeVar("A")
+Dims = int | tuple[int, ...] | None
+"""An axis, several, or None for all."""
 
 register_all()
 
@@ -103,6 +116,83 @@ def attention(q: A, k: A, v: A, *, causal: bool = False, diagonal: int = 0, scal
     of: Any = q
     scale = 1 / math.sqrt(of.shape[-1]) if scale is None else scale
     return call("attention", q, k, v, causal, diagonal, scale)[0]
+
+
+def grouped_matmul(a: A, b: A, ends: A) -> A:
+    """``weft.kernels.grouped_matmul`` with derivatives by both; by ``b`` each group goes over all rows.
+
+    Args:
+        a: of shape ``(rows, k)``.
+        b: of shape ``(groups, k, n)``.
+        ends: where each group ends, integers that do not fall.
+    """
+    return call("grouped_matmul", a, b, ends)
+
+
+def sum(x: A, dim: Dims = None, keepdim: bool = False) -> A:
+    """``weft.kernels.sum`` with a derivative.
+
+    Example:
+        >>> import torch
+        >>> import weft.torch
+        >>> x = torch.ones(2, 3, requires_grad=True)
+        >>> weft.torch.sum(x, dim=1)[0].backward()
+        >>> x.grad.tolist()
+        [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+    """
+    return call("sum", x, _axes(x, dim), bool(keepdim))
+
+
+def mean(x: A, dim: Dims = None, keepdim: bool = False) -> A:
+    """``weft.kernels.mean`` with a derivative."""
+    return call("mean", x, _axes(x, dim), bool(keepdim))
+
+
+def prod(x: A, dim: Dims = None, keepdim: bool = False) -> A:
+    """``weft.kernels.prod`` with a derivative, also where there are zeros."""
+    return call("prod", x, _axes(x, dim), bool(keepdim))
+
+
+def max(x: A, dim: Dims = None, keepdim: bool = False) -> A:
+    """``weft.kernels.max`` with a derivative, which equals share, as of ``torch.amax``."""
+    return call("max", x, _axes(x, dim), bool(keepdim))
+
+
+def min(x: A, dim: Dims = None, keepdim: bool = False) -> A:
+    """``weft.kernels.min`` with a derivative, which equals share, as of ``torch.amin``."""
+    return call("min", x, _axes(x, dim), bool(keepdim))
+
+
+def take(x: A, indices: A, dim: int | None = None) -> A:
+    """``weft.kernels.take`` with a derivative by ``x``; None for all elements in row-major order."""
+    of: Any = x
+    flat = dim is None and hasattr(of, "reshape")
+    return call("take", of.reshape(-1) if flat else x, indices, dim or 0)
+
+
+def take_along_axis(x: A, indices: A, dim: int = -1) -> A:
+    """``weft.kernels.take_along_axis`` with a derivative by ``x``."""
+    return call("take_along_axis", x, indices, dim)
+
+
+def sort(x: A, dim: int = -1, descending: bool = False) -> tuple[A, A]:
+    """The elements of each row in order, with a derivative, and their places. Nan comes last."""
+    return call("sort", x, dim, bool(descending))
+
+
+def topk(x: A, k: int, dim: int = -1, largest: bool = True) -> tuple[A, A]:
+    """``weft.kernels.topk`` with a derivative of the elements."""
+    return call("topk", x, dim, k, bool(largest))
+
+
+def _axes(x: Any, dim: Any) -> tuple[Any, ...]:
+    if dim is None:
+        return tuple(range(x.dim() if hasattr(x, "dim") else 0))
+    axes = tuple(cast("tuple[Any, ...]", dim)) if isinstance(dim, (tuple, list)) else (dim,)
+    if not all(isinstance(axis, int) for axis in axes):
+        hint = "write an int, or ints as a tuple"
+        raise LaunchError.here("argument-type", f"dim is {dim!r}", hint, at=("dim", 1))
+    return axes
 
 
 present(globals())

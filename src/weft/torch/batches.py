@@ -8,7 +8,7 @@ weights, angles or a table differ within the batch, the operation is called for 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from weft.torch.calls import Call, loaded
 
@@ -17,15 +17,41 @@ Rule = Callable[..., Any]
 
 
 def along_a_dim(name: str) -> Rule:
-    """Of a tensor and the axis that the operation goes along."""
+    """Of a tensor, the axis that the operation goes along, and what else there is."""
 
-    def rule(call: Call, info: Any, dims: Dims, x: Any, dim: int) -> Any:
+    def rule(call: Call, info: Any, dims: Dims, x: Any, dim: int, *more: Any) -> Any:
         front, rank = x.movedim(dims[0], 0), x.dim() - 1
         if not -rank <= dim < rank:
-            return call(name, front[0], dim), None  # which is refused
-        return call(name, front, dim + 1 if dim >= 0 else dim), 0
+            return call(name, front[0], dim, *more), None  # which is refused
+        return _in_front(call(name, front, dim + 1 if dim >= 0 else dim, *more))
 
     return rule
+
+
+def along_dims(name: str) -> Rule:
+    """Of a tensor, the axes that the operation goes along, and whether they stay."""
+
+    def rule(call: Call, info: Any, dims: Dims, x: Any, dim: Sequence[int], keepdim: bool) -> Any:
+        front, rank = x.movedim(dims[0], 0), x.dim() - 1
+        if not all(-rank <= d < rank for d in dim):
+            return call(name, front[0], tuple(dim), keepdim), None  # which is refused
+        return call(name, front, tuple([d + 1 if d >= 0 else d for d in dim]), keepdim), 0
+
+    return rule
+
+
+def one_by_one(name: str) -> Rule:
+    """Of tensors, each of which may differ within the batch."""
+
+    def rule(call: Call, info: Any, dims: Dims, *args: Any) -> Any:
+        return _one_by_one(call, name, info.batch_size, dims, args)
+
+    return rule
+
+
+def _in_front(made: Any) -> Any:
+    """Results with the batch in front."""
+    return made, (0,) * len(cast("tuple[Any, ...]", made)) if isinstance(made, tuple) else 0
 
 
 def by_rows(name: str, rows: int = 0) -> Rule:

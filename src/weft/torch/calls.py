@@ -6,7 +6,7 @@ The transforms of ``torch.func`` do not take the derivatives of the dispatcher's
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from weft.diagnostics import LaunchError, a_
 
@@ -35,9 +35,10 @@ def call(name: str, *args: Any) -> Any:
         hint = "install it: pip install torch"
         raise LaunchError.here("torch-op", "weft.torch needs PyTorch, which is not installed", hint)
     for given in args:
-        if not isinstance(given, (torch.Tensor, int, float, type(None))):
+        each: tuple[Any, ...] = cast("Any", given) if type(given) is tuple else (given,)  # axes
+        if not all(isinstance(one, (torch.Tensor, int, float, type(None))) for one in each):
             hint = f"pass torch.as_tensor(x); weft.kernels.{name} takes arrays of every library"
-            found = f"weft.torch.{name} takes tensors of PyTorch, not {a_(type(given).__name__)}"
+            found = f"weft.torch.{name} takes tensors of PyTorch, not {a_(type(cast('Any', given)).__name__)}"
             raise LaunchError.here("array-type", found, hint)
     if not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active():
         return functions[name].apply(*args)

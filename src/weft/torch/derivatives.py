@@ -73,8 +73,7 @@ def rope(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
 def embedding(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
     """For each row of the weights the sum of the gradients where it was taken, as PyTorch has it."""
     (g,), (indices,), (rows,) = gradients, tensors, values
-    indices = indices.to(torch.int64)
-    indices = torch.where(indices < 0, indices + rows, indices)  # -1 would be the row without a gradient
+    indices = _from_front(torch, indices, rows)  # -1 would be the row without a gradient
     return None, torch.ops.aten.embedding_dense_backward(g, indices, rows, -1, False)
 
 
@@ -105,6 +104,93 @@ def attention(torch: Any, gradients: Given, tensors: Given, values: Given) -> An
     dk = (dscores.mT @ wide_q).reshape(heads).sum(2).to(k.dtype)
     dv = (weights.mT @ g).reshape(heads).sum(2).to(v.dtype)
     return (dscores @ wide_k).to(q.dtype), dk, dv, None, None, None
+
+
+def sum(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """``g`` for each element."""
+    return _spread(gradients[0], values), None, None
+
+
+def mean(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """``g / n`` for each of ``n`` elements."""
+    shape, dims, _ = values
+    return _spread(gradients[0], values) / math.prod([shape[d] for d in dims]), None, None
+
+
+def extreme(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """``g``, in equal parts for each of the elements that are as the result; nan where that is nan."""
+    x, y = tensors
+    _, dims, _ = values
+    if not dims:
+        return gradients[0], None, None
+    same = x == _spread(y, values)
+    return _spread(gradients[0], values) * same / same.sum(dims, keepdim=True), None, None
+
+
+def prod(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """``g`` times what stands before an element and what stands behind it, which may be zeros."""
+    (x,), (shape, dims, _) = tensors, values
+    along = [d % len(shape) for d in dims]
+    order = [*(n for n in range(len(shape)) if n not in along), *along]
+    if not along:
+        return gradients[0], None, None
+    rows = _wide(torch, x).permute(order).flatten(len(shape) - len(along))
+    one = torch.ones_like(rows[..., :1])
+    before = torch.cat((one, rows[..., :-1]), -1).cumprod(-1)
+    behind = torch.cat((one, rows.flip(-1)[..., :-1]), -1).cumprod(-1).flip(-1)
+    others = (before * behind).reshape([shape[n] for n in order])
+    others = others.permute([order.index(n) for n in range(len(order))])
+    return (_spread(gradients[0], values) * others).to(x.dtype), None, None
+
+
+def take(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """For each place the sum of the gradients of what was taken from it."""
+    (g,), (indices,), (shape, dim) = gradients, tensors, values
+    dim = dim % len(shape)
+    rows = _wide(torch, g).reshape(*shape[:dim], -1, *shape[dim + 1 :]) if indices.numel() else g
+    made = rows.new_zeros(shape)
+    if indices.numel():
+        made = made.index_add(dim, _from_front(torch, indices, shape[dim]).reshape(-1), rows)
+    return made.to(g.dtype), None, None
+
+
+def take_along_axis(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """The same for each row."""
+    (g,), (indices,), (shape, dim) = gradients, tensors, values
+    dim = dim % len(shape)
+    wide = _wide(torch, g)
+    whole = [*g.shape[:dim], shape[dim], *g.shape[dim + 1 :]]
+    places = _from_front(torch, indices, shape[dim]).expand(g.shape)
+    return wide.new_zeros(whole).scatter_add(dim, places, wide).sum_to_size(shape).to(g.dtype), None, None
+
+
+def chosen(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """The gradients where the elements came from."""
+    (g, _), (places,), (shape, dim) = gradients, tensors, values
+    return g.new_zeros(shape).scatter(dim, places, g), None, None, None
+
+
+def grouped_matmul(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """``g @ b.T`` by the same operation; by ``b`` a product for each group over all rows, others being 0."""
+    (g,), (a, b, ends) = gradients, tensors
+    by_a = call("grouped_matmul", g, b.mT, ends)
+    rows = torch.arange(a.shape[0], device=a.device)
+    group = torch.searchsorted(ends.contiguous(), rows.to(ends.dtype), right=True)
+    own = (group == torch.arange(b.shape[0], device=a.device).unsqueeze(1)).to(a.dtype)
+    return by_a, (own.unsqueeze(1) * a.mT) @ g, None
+
+
+def _spread(y: Any, values: Given) -> Any:
+    """A result of a reduction, or its gradient, for each element."""
+    shape, dims, keepdim = values
+    for d in sorted([d % len(shape) for d in dims] if not keepdim else ()):
+        y = y.unsqueeze(d)
+    return y.expand(shape)
+
+
+def _from_front(torch: Any, indices: Any, n: Any) -> Any:
+    places = indices.to(torch.int64)
+    return torch.where(places < 0, places + n, places)
 
 
 def _wide(torch: Any, x: Any) -> Any:

@@ -13,45 +13,21 @@ from functools import partial
 from typing import Any
 
 from weft.diagnostics import LaunchError
-from weft.dtype import as_dtype
-from weft.kernels.operands import accumulator
-from weft.record import record
-from weft.torch import batches, derivatives
+from weft.torch import batches, derivatives, selections
 from weft.torch.calls import call, dispatched, functions, loaded
-
-
-@record
-class Operation:
-    """What PyTorch is told of one."""
-
-    name: str
-    schema: str
-    run: Callable[..., Any]
-    """Of tensors that know nothing of derivatives."""
-    like: Callable[..., Any]
-    """Of the same arguments: new tensors of the result's shape and type."""
-    saved: Callable[[Sequence[Any], Any], tuple[Any, Any]]
-    """Of the inputs and the result: the tensors and the values that the derivative takes."""
-    backward: Callable[..., Any]
-    """Of the result's gradients and these: the gradients of the inputs."""
-    batched: batches.Rule
-    """What ``torch.vmap`` makes of it."""
-
-
-def _kernel(name: str) -> Callable[..., Any]:
-    return getattr(importlib.import_module("weft.kernels"), name)
+from weft.torch.operation import Operation, checked, kernel_of, summed_type
 
 
 def _plain(name: str) -> Callable[..., Any]:
     def run(a: Any, b: Any) -> Any:
-        return _kernel(name)(a, b)
+        return kernel_of(name)(a, b)
 
     return run
 
 
 def _along(name: str) -> Callable[..., Any]:
     def run(x: Any, dim: int) -> Any:
-        return _kernel(name)(x, axis=dim)
+        return kernel_of(name)(x, axis=dim)
 
     return run
 
@@ -61,26 +37,19 @@ def _same(x: Any, *_: Any) -> Any:
 
 
 def _same_along(x: Any, dim: int) -> Any:
-    if not -x.dim() <= dim < x.dim():  # which PyTorch's own operations of the derivative would tell
-        message = f"dim is {dim}, and x has {x.dim()} ax{'e' if x.dim() != 1 else 'i'}s"
-        hint = f"write a number from {-x.dim()} to {x.dim() - 1}" if x.dim() else "pass one that has an axis"
-        raise LaunchError.here("argument-type", message, hint, at=("dim", 1))
+    checked(x, dim)
     return x.new_empty(x.shape)
 
 
 def _cumsum_like(x: Any, dim: int) -> Any:
-    """Integers and bools are summed up as 64 bits."""
-    _same_along(x, dim)
-    if x.dtype.is_floating_point:
-        return x.new_empty(x.shape)
-    wide = accumulator(as_dtype(str(x.dtype).removeprefix("torch.")))
-    return x.new_empty(x.shape, dtype=getattr(loaded.torch, wide.name))
+    checked(x, dim)
+    return x.new_empty(x.shape, dtype=summed_type(x))
 
 
 def _norm(name: str, takes_bias: bool) -> Callable[..., Any]:
     def run(x: Any, weight: Any, *rest: Any) -> Any:
         *bias, eps = rest
-        return _kernel(name)(x, weight, *bias, eps=eps) if takes_bias else _kernel(name)(x, weight, eps=eps)
+        return kernel_of(name)(x, weight, *(bias if takes_bias else ()), eps=eps)
 
     return run
 
@@ -96,7 +65,7 @@ def _matmul_like(a: Any, b: Any) -> Any:
 
 
 def _rope(x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
-    return _kernel("rope")(x, cos, sin, interleaved=interleaved)
+    return kernel_of("rope")(x, cos, sin, interleaved=interleaved)
 
 
 def _kept(x: Any, cos: Any, sin: Any) -> tuple[Any, ...]:
@@ -109,7 +78,7 @@ def _embedding_like(indices: Any, weight: Any) -> Any:
 
 
 def _attention(q: Any, k: Any, v: Any, causal: bool, diagonal: int, scale: float) -> Any:
-    return _kernel("attention")(q, k, v, causal=causal, diagonal=diagonal, scale=scale, return_lse=True)
+    return kernel_of("attention")(q, k, v, causal=causal, diagonal=diagonal, scale=scale, return_lse=True)
 
 
 def _attention_like(q: Any, *_: Any) -> Any:
@@ -202,6 +171,7 @@ OPERATIONS: dict[str, Operation] = {
             derivatives.attention,
             batches.attention,
         ),
+        *selections.OPERATIONS,
     )
 }
 
