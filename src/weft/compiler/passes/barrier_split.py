@@ -369,7 +369,7 @@ class BarrierBody:
         own = self.each(node.ops)
         whole = self.warp is None
         guarded = guard(self, own) if whole else None
-        every, self.only = self.bounds[0], single(self, own)
+        every, first, self.only = self.bounds[0], self.first, single(self, own)
         if self.only is not None:
             own = [op for op in own if op.name != "weft.return"]  # nothing is behind it
         if guarded is not None:
@@ -386,7 +386,7 @@ class BarrierBody:
         node.ops = own
         if any(map(self.matters, own)) and (self.first is not None or not in_quotients(self, node)):
             self.threads(node.copy_into, home=node)
-        self.bounds[0], self.only, self.apart = every, None, None
+        self.bounds[0], self.first, self.only, self.apart = every, first, None, None
 
     def each(self, ops: list[Op]) -> list[Op]:
         """What each thread does of a piece; what they share is done."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 
 from weft.abi.cpu_launch import LaunchBlock
+from weft.abi.cpu_limits import MOST_THREADS
 from weft.abi.records import place_of
 from weft.compiler.ir.builder import Builder
-from weft.compiler.ir.core import Op, Value
+from weft.compiler.ir.constants import integer
+from weft.compiler.ir.core import Function, Op, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I32, I64, AddressSpace, pointer
 
@@ -50,6 +52,21 @@ class LaunchRecord:
         b = self.b
         whole = b.arith("addi", self.field("dynamic_shared"), b.constant(size + 127, I64))
         return b.arith("andi", whole, b.constant(-128, I64))
+
+    @staticmethod
+    def extents(f: Function) -> dict[Value, tuple[int, int]]:
+        """What a function reads of the extents of blocks and grid, and how far these go."""
+        ends = {"block": (0, MOST_THREADS), "grid": (0, (1 << 31) - 1)}
+        begins = {place_of(LaunchBlock, name)[0] + 4 * n: end for name, end in ends.items() for n in range(3)}
+        found = dict[Value, tuple[int, int]]()
+        for op in f.body.ops:
+            load = op.operands[0].owner if op.name == "arith.extui" else None
+            at = load.operands[0].owner if isinstance(load, Op) and load.name == "llvm.load" else None
+            if isinstance(at, Op) and at.name == "llvm.getelementptr" and at.operands[0] is f.args[-1]:
+                offset = integer(at.operands[1])
+                if offset in begins:
+                    found[op.result] = begins[offset]
+        return found
 
     def set(self, name: str, value: Value, n: int = 0) -> None:
         """Write a field."""

@@ -3,7 +3,8 @@
 ``tile[y + 1, x + 1] = a[i]``, ``if x == 0: tile[y + 1, 0] = a[i - 1]`` fills a tile and its rim. Vectors of
 threads would do the second under masks, which costs more than all else; one thread of a row does it at once.
 It may come behind what the others do, as threads between two barriers do not know of each other. So what one
-thread along x does is a piece of its own, under a branch (``if row < rows:``) as well.
+thread along x does, or those at one of the ends (``if x < 4:``), is a piece of its own, under a branch (``if
+row < rows:``) as well.
 
 Likewise a loop that threads begin one behind the other (``together.py``) comes out of a branch: all go
 through its rounds, and those who would have come to it do something there.
@@ -11,30 +12,36 @@ through its rounds, and those who would have come to it do something there.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import meets_in_warp
-from weft.compiler.passes.guard_bounds import parts_of
-from weft.compiler.passes.indices import Start, is_positive, thread_plus
+from weft.compiler.passes.given_first import kept_before
+from weft.compiler.passes.guard_bounds import bound_of, parts_of
+from weft.compiler.passes.indices import Ranges, Start, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.loop_variables import within
 from weft.compiler.passes.together import KEPT
 from weft.compiler.passes.uniformity import is_of_block
 
 _MEMORY = frozenset({"llvm.load", "llvm.store", "weft.if"})
+_VARIABLES = frozenset({"weft.get", "weft.set"})
 
 
 def parted(kernel: Function) -> set[Op]:
     """Rewrite a kernel with barriers, in place; gives the branches that are to be pieces of their own."""
     found = set[Op]()
     if has_barrier(kernel.body) and not any(map(meets_in_warp, kernel.body.walk())):
-        _Parts(found).region(kernel.body)
+        _Parts(found, kernel).region(kernel.body)
     return found
 
 
 class _Parts:
-    def __init__(self, found: set[Op]) -> None:
+    def __init__(self, found: set[Op], kernel: Function) -> None:
         self.found = found
+        self.uses = Counter(slot for op in kernel.body.walk() for slot in op.operands if _is_slot(slot))
         self.known: dict[Value, bool] = {}
 
     def region(self, region: Region) -> None:
@@ -89,11 +96,16 @@ class _Parts:
 
     def is_apart(self, branch: Op) -> bool:
         """Whether one thread of a row takes such a branch, and it goes by nothing but numbers from before."""
-        if not (_is_plain(branch) and _is_single(branch)):
+        ops = list(within(branch)) if branch.name == "weft.if" else []
+        if not (ops and _is_plain(branch, _VARIABLES) and _is_of_few(branch)):
             return False
-        inside = {v for op in within(branch) for v in op.results}
-        given = {v for op in (branch, *within(branch)) for v in op.operands}
-        return all(map(self.is_anywhere, given - inside))
+        inside = {v for op in ops for v in op.results}
+        given = {v for op in (branch, *ops) for v in op.operands}
+        slots = {v for v in given if _is_slot(v)}
+        own = Counter(slot for op in ops for slot in op.operands if slot in slots)
+        if slots & kept_before(branch.regions[0].ops) or any(self.uses[slot] > own[slot] for slot in slots):
+            return False
+        return all(map(self.is_anywhere, given - inside - slots))
 
     def is_anywhere(self, v: Value) -> bool:
         """Whether a value may be computed anywhere."""
@@ -103,12 +115,17 @@ class _Parts:
         return self.known.get(v, True)
 
 
-def _is_plain(op: Op) -> bool:
-    """Whether a branch, without another side, only reads and writes memory."""
+def _is_slot(v: Value) -> bool:
+    return isinstance(v.owner, Op) and v.owner.name == "weft.slot"
+
+
+def _is_plain(op: Op, more: frozenset[str] = frozenset()) -> bool:
+    """Whether a branch, without another side, only reads and writes memory, or does ``more``."""
     if op.name != "weft.if" or op.regions[1].ops:
         return False
     return all(
         one.spec.pure
+        or one.name in more
         or (one.name in _MEMORY and "ordering" not in one.attrs and not one.attrs.get("volatile"))
         for one in within(op)
     )
@@ -133,8 +150,8 @@ def _strides(loop: Op) -> bool:
     return Start.of(loop.operands[0], is_of_block) is not None
 
 
-def _is_single(branch: Op) -> bool:
-    """Whether at most one thread of a row takes a branch."""
+def _is_of_few(branch: Op) -> bool:
+    """Whether at most one thread of a row takes a branch, or those at one of its ends."""
     for part in parts_of(branch.operands[0], False):
         test = part.owner
         if isinstance(test, Op) and test.name == "arith.cmpi" and test.attrs["predicate"] == "eq":
@@ -142,4 +159,9 @@ def _is_single(branch: Op) -> bool:
                 found = thread_plus(own, lambda v, _: is_of_block(v))
                 if found is not None and found.name == "x" and is_of_block(other):
                     return True
+        for negated in (False, True):
+            bound = bound_of(part, negated, lambda v, _: is_of_block(v), Ranges())
+            added = () if bound is None else (*bound.place.plus, *bound.place.minus)
+            if bound is not None and bound.axis == 0 and None not in map(integer, added):
+                return True
     return False

@@ -14,6 +14,7 @@ from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Module, Op, Region, Value
 from weft.compiler.ir.types import I32, I64
 from weft.compiler.passes.indices import IndexPlus, Ranges, index_plus
+from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.thread_context import clamp
 
 _TURNED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle"}
@@ -23,15 +24,16 @@ _TURNED = {"eq": "eq", "ne": "ne", "slt": "sgt", "sle": "sge", "sgt": "slt", "sg
 def short_compares(module: Module) -> None:
     """Shorten comparisons in the loops over threads, in place."""
     for f in module.functions:
+        extents = LaunchRecord.extents(f) if f.args else {}
         for op in f.body.walk():
             if op.name == "weft.for" and op.attrs["parallel"] is True and "few" not in op.attrs:
-                _Threads(op.regions[0]).shorten()
+                _Threads(op.regions[0], extents).shorten()
 
 
 class _Threads:
     """One loop over threads."""
 
-    def __init__(self, body: Region) -> None:
+    def __init__(self, body: Region, extents: dict[Value, tuple[int, int]]) -> None:
         self.body = body
         (self.index,) = body.args
         self.inside = {
@@ -40,7 +42,7 @@ class _Threads:
         self.inside.add(self.index)
         self.known: dict[Value, bool] = {}
         """What is the same in all rounds."""
-        self.ranges = Ranges({self.index: (0, MOST_TOGETHER - 1)})
+        self.ranges = Ranges({**extents, self.index: (0, MOST_TOGETHER - 1)})
         self.short: Value | None = None
 
     def shorten(self) -> None:

@@ -30,16 +30,18 @@ def guard(body: BarrierBody, ops: list[Op]) -> tuple[Op, list[Bound]] | None:
 
 
 def narrow(body: BarrierBody, ops: list[Op]) -> Value | None:
-    """Let no more threads along x than may do something run a piece that is one branch.
+    """Let threads along x run a piece that is one branch from the first to the last that may do something.
 
     Gives every how manieth of them may, where that is known.
     """
     branch, step = only_branch(body, ops), None
     for part in parts_of(branch.operands[0], False) if branch is not None else ():
         test = part.owner
-        bound = bound_of(part, False, lambda v, _: is_known(body, v), Ranges())
-        if bound is not None and bound.axis == 0:
-            _no_more_than(body, threads_within(body.b, bound, body.uniform_value))
+        high, low = (bound_of(part, way, lambda v, _: is_known(body, v), Ranges()) for way in (False, True))
+        if high is not None and high.axis == 0:
+            _no_more_than(body, threads_within(body.b, high, body.uniform_value))
+        elif low is not None and low.axis == 0:
+            _not_before(body, threads_within(body.b, low, body.uniform_value))
         elif isinstance(test, Op) and test.name == "arith.cmpi" and test.operands[0].type is I64:
             left, right = test.operands
             if test.attrs["predicate"] == "slt" and is_known(body, right):
@@ -52,6 +54,11 @@ def narrow(body: BarrierBody, ops: list[Op]) -> Value | None:
 def _no_more_than(body: BarrierBody, count: Value) -> None:
     b, bounds = body.b, body.bounds
     bounds[0] = b.select(b.compare("slt", count, bounds[0]), count, bounds[0])
+
+
+def _not_before(body: BarrierBody, count: Value) -> None:
+    b, first = body.b, body.first or body.b.constant(0, I64)
+    body.first = b.select(b.compare("slt", first, count), count, first)
 
 
 def _times(body: BarrierBody, product: Value, limit: Value) -> None:
