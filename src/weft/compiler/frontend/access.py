@@ -15,7 +15,7 @@ from weft.compiler.ir.core import Value
 from weft.diagnostics import refuse
 from weft.lang.enums import EnumValue
 from weft.lang.inline_array import InlineArray
-from weft.lang.objects import note_copy
+from weft.lang.objects import note_copy, state_of
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
 from weft.lang.structs import is_struct, is_value, struct_fields, with_part
@@ -129,6 +129,7 @@ class Access:
             made = self._with_part(held, path, value, changes)
         if changes.kind is not None:
             changes.check(cast("Any", self), sys._getframe(1), name, made is not held)  # pyright: ignore[reportPrivateUsage]
+            changes.check_new(name)
         return UNDEFINED if made is held else made
 
     def _with_part(self, held: Any, path: Path, value: Any, changes: Changes) -> Any:
@@ -154,6 +155,7 @@ class Access:
             if is_struct(kind):
                 if cast("Any", self).change(held, made):  # the one object of all its names
                     return held
+                changes.of_program = changes.of_program or state_of(held) is None
                 note_copy(held)  # which other names may still be of
                 note_copy(made)
             changes.note(kind)

@@ -41,12 +41,24 @@ class Changes:
         """The field of the variable's own value that this lies in, if there is one."""
         self.held: Any = None
         """An array in memory, all names of which see what is set."""
+        self.of_program = False
+        """Whether a struct that the program has made has a part set."""
         if isinstance(held, InlineArray) and held.in_memory:
             self.held, self.kind = held, _class_along(type(held), path[:-1])
 
     def note(self, kind: type[Any]) -> None:
         """A part of a value of this class is set."""
         self.kind = self.kind or kind
+
+    def check_new(self, name: str) -> None:
+        """Refuse to set a part of an object that exists already, where a function or an object has given it."""
+        if self.of_program and self.kind is not None:
+            refuse(
+                "shared-value",
+                f"`{name}` is {a_(self.kind.__name__)} that the program has made, which Python would change",
+                notes=("here it is known when this is compiled, and stays what it is",),
+                hint=f"change a copy: {name} = copy.copy({name})",
+            )
 
     def check(self, b: Staging, frame: FrameType, name: str, changed: bool) -> None:
         """Refuse the assignment if another name would have to see it.
