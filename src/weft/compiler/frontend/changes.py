@@ -51,7 +51,7 @@ class Changes:
         self.kind = self.kind or kind
 
     def check_new(self, name: str) -> None:
-        """Refuse to set a part of an object that exists already, where a function or an object has given it."""
+        """Refuse to set a part of an object that exists already, whatever function or object has given it."""
         if self.of_program and self.kind is not None:
             refuse(
                 "shared-value",
