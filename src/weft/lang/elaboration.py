@@ -142,6 +142,8 @@ class Elaboration(Builder):
         self.by_value: set[object] = set()
         """The structs that are no objects, by which of those they are that the function makes."""
         self._made: dict[object, int] = {}
+        self.moment: int = 0
+        """Counts what changes objects, or what is known of them."""
         self.looking = False
         """Whether values are only looked at, and what is made of them is no copy that stays."""
         self.members: Members = Members()
@@ -149,7 +151,7 @@ class Elaboration(Builder):
         """Whether the parameters of a function are made."""
         self.literals: list[object] = []
         """The marks of those among them that are given literals."""
-        self.learnt = False
+        self.learnt: bool = False
         """Whether the pass took one of them for another type: then there is going to be another pass."""
 
     def computed(self, what: str, source: DType, d: DType, *values: Value) -> None:
@@ -164,8 +166,15 @@ class Elaboration(Builder):
         self._made[place] = count = self._made.get(place, 0) + 1
         return place, count
 
-    def change(self, held: Any, made: Any) -> bool:
-        """Give a struct the fields of another, where it is one object for all its names; else say no."""
+    def change(self, held: Any, made: Any, names: Sequence[str] | None = None) -> bool:
+        """Give a struct the fields of another, where it is one object for all its names; else say no.
+
+        They are those that differ, unless ``names`` says which.
+        """
+        raise NotImplementedError
+
+    def part_of(self, value: Any, name: str) -> Any:
+        """A field of what is one of several objects."""
         raise NotImplementedError
 
     def new_mark(self) -> int:

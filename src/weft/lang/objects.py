@@ -4,6 +4,9 @@ A struct that code under elaboration has made is ``own`` as long as nobody holds
 lists and fields that lead to it hold the same object of Python's, so an assignment to a part changes that
 object, and all see it. It ceases to be so where its values are taken apart: into a variable that branches or
 loops assign, an argument that the function keeps, a result. What is made of values is none.
+
+Where such variables lead to objects, too (``frontend/merged``), what they give is one of several objects, and
+run time knows which. It has no fields of its own: each is that of one of them, when it is asked for.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from weft.lang.elaboration import maybe_current
 
 if TYPE_CHECKING:
-    from weft.compiler.ir.core import Region
+    from weft.compiler.ir.core import Region, Value
 
 STATE = "__weft_object__"
 """The attribute of a struct that says what is known of it as an object."""
@@ -27,18 +30,55 @@ class State:
     ``own`` is None of one that was put together from values.
     """
 
-    __slots__ = ("fields", "key", "left", "own", "region", "slots")
+    __slots__ = ("fields", "key", "left", "number", "own", "region", "slots")
 
     def __init__(self, region: Region, own: bool | None, key: object, fields: Sequence[str]) -> None:
         self.region = region
         self.fields = fields
         self.own = own
+        self.number = 0
+        """What a variable holds that leads to it."""
         self.key = key
         """Which it is of those that the function makes, the same in each pass."""
         self.left = False
         """Whether branches or loops assign parts of it that have no slot for the whole."""
         self.slots: dict[str, tuple[Any, object]] = {}
         """By field, the variable that branches and loops change, and the outermost of these."""
+
+
+class Merged(State):
+    """What is known of a struct that is one of several objects: these by their numbers, and its number.
+
+    There are none of what nobody has assigned, which is of the class and spec ``blank``.
+    """
+
+    __slots__ = ("bases", "blank", "memo", "tag")
+
+    def __init__(
+        self, region: Region, fields: Sequence[str], bases: dict[int, Any], tag: Value | int, blank: Any
+    ) -> None:
+        self.bases = bases
+        self.tag = tag
+        self.blank = blank
+        self.memo: tuple[object, dict[str, Any]] = (None, {})
+        """Its fields as they were asked for last, and when that was."""
+        super().__init__(region, True, None, fields)
+
+    @property
+    def own(self) -> bool | None:
+        """Whether each of them is one object for all its names."""
+        return all(map(is_own, self.bases.values()))
+
+    @own.setter
+    def own(self, own: bool | None) -> None:
+        for base in self.bases.values() if own is False else ():
+            note_copy(base)
+
+
+def bases_of(value: Any) -> list[Any]:
+    """The objects that a struct may be; most may be none but themselves."""
+    state = state_of(value)
+    return [*state.bases.values()] if isinstance(state, Merged) else [value]
 
 
 def note_made(value: Any, own: bool = False) -> None:

@@ -20,7 +20,7 @@ from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.number import Number, to_type
-from weft.lang.objects import has_copy, note_copy, note_made, state_of
+from weft.lang.objects import STATE, Merged, has_copy, is_own, note_copy, note_made, state_of
 from weft.lang.products import class_of, part_names, refuse_change, remade
 from weft.lang.promote import fits
 from weft.lang.python_number import python_number
@@ -302,7 +302,7 @@ def _check_region(self: object) -> None:
             hint=f"give the helper copy.copy(...) of it, or make it a @func that returns the {name}",
         )
     state = state_of(self)
-    if state is None or (state.region is not b.region and not state.own):
+    if state is None or (state.region is not b.region and not is_own(self)):
         refuse(
             "lost-field",
             f"a helper sets a field of {a_(name)} in a run-time branch or loop, which was made before it",
@@ -332,10 +332,26 @@ def _assign(self: object, name: str, value: Any) -> None:
     if name not in fields:
         check_field(self, name)
     b, state = maybe_current(), state_of(self)
-    if b is not None and state is not None and state.region is not b.region:
-        b.change(self, with_part(self, name, value))
-        return
+    if b is not None and state is not None:
+        if state.region is not b.region or isinstance(state, Merged):
+            b.change(self, with_part(self, name, value))
+            return
+        b.moment += 1
     object.__setattr__(self, name, converted(type(self), name, fields[name], value))
+
+
+def _part(self: object, name: str) -> Any:
+    """A field of what is one of several objects; it has none of its own."""
+    state = self.__dict__.get(STATE)
+    if isinstance(state, Merged) and name in state.fields:
+        return current().part_of(self, name)
+    raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+
+
+def is_mergeable(cls: type[Any]) -> bool:
+    """Whether a value of a struct may be one of several objects: nothing hides that a field is not there."""
+    hidden = any(hasattr(cls, name) for name in struct_fields(cls))
+    return cls.__getattr__ is _part and not hidden and not _open_fields(cls)
 
 
 def _element_type(annotation: Any) -> DType:
@@ -471,6 +487,8 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     compare_fields(made, tuple(field.name for field in dataclasses.fields(made)))
     made.__weft_names__, made.__weft_open__ = classmethod(_names), classmethod(_open_fields)
     made.__setattr__ = _assign
+    if not hasattr(made, "__getattr__"):
+        made.__getattr__ = _part
     made.__copy__, made.__deepcopy__ = _copied, _copied_deep
     made.__weft_struct__ = True
     _declared.add(made)

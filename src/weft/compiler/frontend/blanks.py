@@ -24,19 +24,20 @@ def blank_of(value: Any) -> Any:
     if isinstance(value, Number):
         if value.weak is not None:
             return 0.0 if value.dtype.is_float else 0
-        return _of_spec(NumberSpec(value.dtype, value.lanes))
+        return blank_of_spec(NumberSpec(value.dtype, value.lanes))
     parts = None if is_composite(value) else parts_of(value)
     if parts is not None:
         blanks = [blank_of(part) for part in parts]
         return NO_BLANK if any(b is NO_BLANK for b in blanks) else remade(class_of(value), blanks)
-    return _of_spec(spec_of(value)) if is_composite(value) else NO_BLANK
+    return blank_of_spec(spec_of(value)) if is_composite(value) else NO_BLANK
 
 
-def _of_spec(spec: Spec) -> Any:
+def blank_of_spec(spec: Spec) -> Any:
+    """A value of zeros of what a spec says."""
     if isinstance(spec, NumberSpec):
         cls = number_class(spec.dtype, spec.lanes)
         return cls(0) if spec.lanes == 1 else cls.of(cast("Any", (0,) * spec.lanes))
     if not isinstance(spec, PartsSpec):
         return NO_BLANK
-    blanks = [_of_spec(item) for item in spec.items]
+    blanks = [blank_of_spec(item) for item in spec.items]
     return NO_BLANK if any(b is NO_BLANK for b in blanks) else remade(spec.cls, blanks)

@@ -15,6 +15,7 @@ from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared
 from weft.compiler.frontend.helpers import Helpers
 from weft.compiler.frontend.lent import NONE_LENT, Lent, after_call, lent, note_given, take
 from weft.compiler.frontend.locate import located, located_here
+from weft.compiler.frontend.merged import OF_COPIES, is_merging
 from weft.compiler.frontend.nonlocals import give_back
 from weft.compiler.frontend.options import Over
 from weft.compiler.frontend.returns import finish
@@ -327,7 +328,7 @@ class Elaborator:
             self.take_shared_memory(f"calling {fn.name} takes", more)
         b.given_back = {}
         give_back(b, made.changes, op.results[count:])
-        return after_call(b, made, arguments, objects.objects, op.results)
+        return after_call(b, made, arguments, objects, op.results)
 
     def _taken(
         self,
@@ -419,7 +420,7 @@ class Elaborator:
 
         It returns float literals as ``untyped``.
         """
-        key = (fn, tuple(order), untyped)
+        key = (fn, tuple(order), untyped, is_merging())
         for known in (key, (*key, *objects.key)):
             if known in self.done:
                 found = self.done[known]
@@ -467,16 +468,49 @@ class Elaborator:
     ) -> Draft:
         """Elaborate ``fn`` as ``f``: its parameters per ``order``, its code by running ``body``.
 
+        Where that is refused since variables hold copies of objects, they lead to these (``merged``), as they
+        do in what is called from such code.
+        """
+        if not fn.within:  # else the function around it is noted
+            note(fn)
+        merging = is_merging()
+        refused: CompileError | None = None
+        for following in (merging, not merging):
+            tried: list[Staging] = []
+            try:
+                return self._in_passes(fn, order, f, body, annotation, untyped, objects, following, tried)
+            except CompileError as error:
+                refused = error if refused is None or not following else refused
+                copies = error.diagnostics[0].code in OF_COPIES and any(b.merges for b in tried)
+                if not (following or copies):
+                    break
+        assert refused is not None
+        raise refused
+
+    def _in_passes(
+        self,
+        fn: Definition,
+        order: list[tuple[str, Spec]],
+        f: Function,
+        body: Callable[..., Any],
+        annotation: Any,
+        untyped: DType,
+        objects: Lent,
+        merging: bool,
+        tried: list[Staging],
+    ) -> Draft:
+        """Elaborate a function, its variables leading to objects or not; ``tried`` gets the builders.
+
         A pass that meets the type of a literal which it took for another is given up, and of it nothing
         stays but that type.
         """
         place = (fn.file, fn.line, fn.qualname)
-        if not fn.within:  # else the function around it is noted
-            note(fn)
         library = fn.within or is_internal(place[0])
         met, stored, facts = dict[object, DType](), dict[object, DType](), Facts()
         for _ in range(_PASSES):
             b = self._staging()
+            tried[:] = [one for one in (b, *tried) if one is b or one.merges][:2]
+            b.merging = merging
             b.containers.beyond = self.helpers.beyond
             b.met, b.stored, b.untyped = met, stored, untyped
             known = b.take(facts)
@@ -493,6 +527,8 @@ class Elaborator:
                     note_given(b, draft, [name for name, _ in order], values)
             except (CompileError, Exception) as error:
                 if not b.learnt:  # else it may be wrong for the types that were assumed only
+                    if restored(around):
+                        self.done = dict(list(self.done.items())[:done])
                     if b.postponed:
                         raise b.postponed[0] from None
                     found = located(error, *place[:2], fn.name)

@@ -228,6 +228,7 @@ class Flow(Logic):
         before = self._enter_round(condition, body, objects)
         known = truth(test(), self)
         value = self.constant(known, I1) if isinstance(known, bool) else known
+        self.move_out(len(self.regions))
         self.emit("weft.condition", (value,))
         self.members.passed(value, True)
         tested = [var for var in self.optionals if var.is_sure()]
@@ -291,6 +292,7 @@ class Flow(Logic):
             loop.jump = kind
             self.live = False
             return
+        self.move_out(self.scopes.index(loop.scope), False)
         (loop.breaks if kind == "break" else loop.goes_on).append(self._set())
         self.emit(f"weft.{kind}")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from weft.compiler.frontend.objects import Objects, has_structs
 from weft.compiler.ir.core import Value
-from weft.lang.objects import has_copy, is_own, note_copy, note_made, state_of
+from weft.lang.objects import bases_of, has_copy, is_own, note_copy, note_made, state_of
 from weft.lang.products import class_of, remade, structs_in, within
 from weft.lang.spec import Leaf, Spec, spec_of
 from weft.lang.structs import as_read, is_struct
@@ -47,6 +47,8 @@ class Lent(NamedTuple):
     same: tuple[int, ...]
     """Of each object in them which is the first that it is."""
     objects: list[Any]
+    unsure: frozenset[str] = frozenset()
+    """The arguments that may have one of the objects of another."""
 
     @property
     def has_one_twice(self) -> bool:
@@ -70,9 +72,22 @@ def lent(b: Objects, values: Mapping[str, Any]) -> Lent:
     ours = {n: s for n, s in found.items() if _is_whole(values[n]) and all(map(b.is_object, s))}
     others = {id(one) for name in found.keys() - ours.keys() for one in found[name]}
     ours = {n: s for n, s in ours.items() if others.isdisjoint(map(id, s))}
+    unsure = _unsure(found) if b.merging else frozenset[str]()
+    ours = {n: s for n, s in ours.items() if n not in unsure}
     objects = [one for structs in ours.values() for one in structs]
     places = [*map(id, objects)]
-    return Lent(tuple(ours), tuple(map(places.index, places)), objects)
+    return Lent(tuple(ours), tuple(map(places.index, places)), objects, unsure)
+
+
+def _unsure(found: Mapping[str, Sequence[Any]]) -> frozenset[str]:
+    """The arguments that have structs of which only run time knows whether they are one."""
+    holders: dict[int, set[tuple[str, int]]] = {}
+    for name, structs in found.items():
+        for one in structs:
+            for base in bases_of(one):
+                holders.setdefault(id(base), set()).add((name, id(one)))
+    several = [held for held in holders.values() if len({one for _, one in held}) > 1]
+    return frozenset([name for held in several for name, _ in held])
 
 
 def _is_whole(value: Any) -> bool:
@@ -88,11 +103,14 @@ def after_call(
     b: Objects,
     made: Draft,
     values: Mapping[str, Any],
-    objects: Sequence[Any],
+    lent: Lent,
     leaves: Sequence[Value],
 ) -> Any:
     """The result of a call, once the objects that it was lent are changed."""
     assert made.result is not None
+    if not lent.unsure.isdisjoint(made.changed):
+        b.give_up()
+    objects = lent.objects
     count = len(made.result.leaves())
     result, leaves = made.result.build(leaves[:count]), leaves[count:]
     changed: dict[int, dict[str, Any]] = {}
@@ -109,6 +127,7 @@ def after_call(
     for name in made.kept.union(made.changed).intersection(values) if made.kept or made.changed else ():
         for one in structs_in(values[name]):
             note_copy(one)
+    b.merges |= COPY in made.same
     return _joined(result, iter(made.same), objects) if has_structs(result) else result
 
 
@@ -183,6 +202,9 @@ def given_back(b: Staging) -> list[tuple[GivenBack, list[Any]]]:
 def note_given(b: Staging, draft: Draft, names: Sequence[str], values: Sequence[Any]) -> None:
     """At the end of a function, note which parameters it keeps, and which structs are in what it gives."""
     places = {id(one): n for n, one in enumerate(b.lent)}
+    for one in {id(one): one for found in b.given_on for one in found}.values():
+        if len(bases_of(one)) != 1:  # a copy of which the caller has, whichever it is
+            note_copy(one)
     rows = [[_which(one, found, places) for one in found] for found in b.given_on]
     if rows and all(len(row) == len(rows[0]) for row in rows):
         same = [column[0] if len(set(column)) == 1 else COPY for column in zip(*rows, strict=True)]

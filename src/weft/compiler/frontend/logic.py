@@ -8,7 +8,8 @@ from typing import Any, NoReturn, cast
 from weft.compiler.frontend.blanks import NO_BLANK, blank_of
 from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.membership import contains, equal
-from weft.compiler.frontend.objects import Fields, Objects
+from weft.compiler.frontend.merged import Merging
+from weft.compiler.frontend.objects import Fields
 from weft.compiler.frontend.pybuiltins import Builtins, late
 from weft.compiler.frontend.variables import (
     UNDEFINED,
@@ -27,7 +28,8 @@ from weft.lang.as_python import FUNCTIONS, check_classes, is_one_type, is_unaske
 from weft.lang.enums import EnumValue
 from weft.lang.maybe import Maybe, maybe, present
 from weft.lang.number import Number, number_class, to_type, unify
-from weft.lang.products import ListRow, class_of, parts_of, plain_class
+from weft.lang.objects import is_own
+from weft.lang.products import ListRow, class_of, parts_of, plain_class, structs_in
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, spec_of
 
@@ -95,7 +97,7 @@ def _check_no_bool(value: tuple[Any, ...]) -> None:
         )
 
 
-class Logic(Builtins, Objects):
+class Logic(Builtins, Merging):
     """A builder with conditions, and with the regions that a condition decides about."""
 
     def _enter(self, region: Region, nest: object = None) -> tuple[Region, bool, Any, int]:
@@ -109,6 +111,7 @@ class Logic(Builtins, Objects):
     def _leave(self, before: tuple[Region, bool, Any, int]) -> tuple[bool, Fields]:
         """Back to the outer region; tells whether the inner one's end is reached, and what it has changed."""
         reached = self.live
+        self.move_out(len(self.regions))
         self.region, self.live, self.members.gone, mark = before
         self.regions.pop()
         self.scopes.pop()
@@ -136,6 +139,12 @@ class Logic(Builtins, Objects):
         for var, was in sure:
             var.surely = was and var.surely
         return region, value, fields
+
+    def _within(self, region: Region, store: Callable[[], None]) -> Fields:
+        """Add to the end of a region, which was left; what that changes."""
+        before = self._enter(region)
+        store()
+        return self._leave(before)[1]
 
     def _short_circuit(self, first: Any, thunk: Callable[[], Any], is_and: bool) -> Any:
         """``first and thunk()`` as a Bool: only the truth of either counts."""
@@ -288,14 +297,19 @@ class Logic(Builtins, Objects):
             return self._choose(_Bool.of(known), a, c, what)
         if numbers:
             a, c = self._meet(a, c, yes, no, what)
-        kinds = spec_of(carried(as_runtime(a))), spec_of(carried(as_runtime(c)))
-        if kinds[0] != kinds[1]:
-            _refuse_mixed(what, kinds[0].describe(), kinds[1].describe())
+        with self.into(Region() if self.merging else self.region):  # asked where fields are not known
+            objects = any(is_own(one) for value in (a, c) for one in structs_in(value))
+            self.merges |= objects
+            if not (self.merging and objects):
+                kinds = spec_of(carried(as_runtime(a))), spec_of(carried(as_runtime(c)))
+                if kinds[0] != kinds[1]:
+                    _refuse_mixed(what, kinds[0].describe(), kinds[1].describe())
         result = Var(self, "conditional expression" if what == "if/else" else what, UNDEFINED)
+        changed: Fields = []
         for region, value in ((yes, a), (no, c)):
-            with self.into(region):
-                result.store(value)
+            changed += self._within(region, lambda value=value: result.store(value))
         self.branch(known, yes, no)
+        self.behind(changed)
         result.defined = True
         return result.load()
 
@@ -311,11 +325,12 @@ class Logic(Builtins, Objects):
         if all(isinstance(v, (Number, int, float)) for v in (a, c)):
             a, c = self._meet(a, c, yes, no, what)
         flag, held = Var(self, what, UNDEFINED), Var(self, what, UNDEFINED)
+        changed: Fields = []
         for region, part, value in ((yes, parted[0], a), (no, parted[1], c)):
-            with self.into(region):
-                flag.store(part.weft_there)
-                held.store(value)
+            changed += self._within(region, lambda part=part: flag.store(part.weft_there))
+            changed += self._within(region, lambda value=value: held.store(value))
         self.branch(known, yes, no)
+        self.behind(changed)
         flag.defined = held.defined = True
         return Maybe(flag.load(), held.load())
 

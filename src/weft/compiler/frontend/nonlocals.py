@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.frontend.tree import bound_names, place
-from weft.compiler.frontend.variables import UNDEFINED, Var
+from weft.compiler.frontend.variables import BY_VALUE, UNDEFINED, Var
 from weft.compiler.ir.core import Region, Value
 from weft.lang.elaboration import current
 from weft.lang.spec import Leaf, NumberSpec, PartsSpec, Spec, given_spec
@@ -111,7 +111,7 @@ class SharedSpec:
         value = UNDEFINED if self.held is None else self.held.build(leaves)
         found = b.shared_vars.get(self.root) or b.given_back.get(self.root)
         if found is None:
-            found = Var(b, self.root.name, value)
+            found = Var(b, self.root.name, value, key=BY_VALUE)
             found.root = self.root if b.entering else found
             found.changed = False
             b.given_back[self.root] = b.shared_vars[found.root] = found
@@ -151,7 +151,7 @@ def _held(var: Var) -> Any:
 
 def shared(b: Staging, name: str, value: Any) -> Var:
     """A variable of the function at hand that those in it assign."""
-    made = Var(b, name, value)
+    made = Var(b, name, value, key=BY_VALUE)
     made.root = made
     b.shared_vars[made] = made
     return made

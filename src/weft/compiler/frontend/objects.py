@@ -15,7 +15,7 @@ from weft.compiler.frontend.stage_places import ITEM
 from weft.compiler.frontend.state import FunctionState
 from weft.compiler.frontend.variables import Var, as_runtime, carried
 from weft.diagnostics import refuse
-from weft.lang.objects import State, is_own, state_of
+from weft.lang.objects import Merged, State, bases_of, is_own, looking, state_of
 from weft.lang.products import structs_in
 from weft.lang.spec import spec_of
 from weft.lang.structs import change, is_struct
@@ -43,8 +43,11 @@ class Objects(FunctionState):
         self.to_open += [(value, name) for of, name in self.in_loops if of == key]
         return key
 
-    def change(self, held: Any, made: Any) -> bool:
-        """Give a struct the fields of another, where it is one object for all its names; else say no."""
+    def change(self, held: Any, made: Any, names: Sequence[str] | None = None) -> bool:
+        """Give a struct the fields of another, where it is one object for all its names; else say no.
+
+        They are those that differ, unless ``names`` says which.
+        """
         state = state_of(held)
         if state is None or not state.own:
             if state is not None and state.left and state.region is not self.region:
@@ -54,6 +57,7 @@ class Objects(FunctionState):
         if depth is None:
             return False
         fields = [n for n in state.fields if getattr(made, n) is not getattr(held, n)]
+        fields = fields if names is None else names
         if state.region is self.region:
             change(held, made)
             return True
@@ -61,18 +65,24 @@ class Objects(FunctionState):
             return True
         for name in fields:
             new = getattr(made, name)
-            if has_structs(new) or has_structs(getattr(held, name)):
+            if not self.fits_slot(new) or not self.fits_slot(getattr(held, name)):
                 self._learn(self.by_value, state.key)
             for scope in self.scopes[depth + 1 :]:
                 if scope in self.repeated and (id(held), name) not in self.opened.get(scope, ()):
                     self._learn(self.in_loops, (state.key, name))
             slot = self._slot(held, name, depth, self.nests[depth])
-            if spec_of(carried(as_runtime(new))) != slot.spec:  # of other lanes, as an open field may be
+            with looking():
+                spec = spec_of(carried(as_runtime(new)))
+            if spec != slot.spec:  # of other lanes, as an open field may be
                 self._learn(self.by_value, state.key)
             self.journal.append(Entry(held, name, getattr(held, name), True))
             object.__setattr__(held, name, new)
             slot.store(new)
         return True
+
+    def fits_slot(self, value: Any) -> bool:
+        """Whether a slot holds all of what a field holds: no other object."""
+        return not has_structs(value)
 
     def _depth(self, state: State) -> int | None:
         """How many regions are around the one in which a struct was made; None if that has ended."""
@@ -86,7 +96,8 @@ class Objects(FunctionState):
         if of is not nest:
             with self.into([*self.regions, self.region][depth]):
                 if slot is None:
-                    slot = Var(cast("Any", self), f"{type(held).__name__}.{name}", getattr(held, name))
+                    title, key = f"{type(held).__name__}.{name}", ("field", state.key, name)
+                    slot = Var(cast("Any", self), title, getattr(held, name), key=key)
                 else:
                     slot.store(getattr(held, name))
             state.slots[name] = slot, nest
@@ -102,12 +113,19 @@ class Objects(FunctionState):
         """Give up this pass: in the next one a struct is a value."""
         state = state_of(value)
         assert state is not None
+        if isinstance(state, Merged):
+            self.give_up()
         self._learn(self.by_value, state.key)
 
     def _learn(self, known: set[Any], fact: object) -> NoReturn:
         """Give up this pass: the next one knows. If it was known, there is no use in another."""
         self.learnt |= fact not in known
         known.add(fact)
+        self.merges |= known is self.by_value
+        self.give_up()
+
+    def give_up(self) -> NoReturn:
+        """Give up this pass."""
         refuse(
             "shared-value",
             "a part of a struct is set in a run-time branch or loop in which it cannot be followed",
@@ -129,10 +147,10 @@ class Objects(FunctionState):
             for name in way:
                 if name == ITEM or _own_state(held) is None:
                     break
-                found.append((held, name))
+                found += [(base, name) for base in bases_of(held)]
                 held = getattr(held, name, None)
             else:
-                if has_structs(held):  # another struct is assigned as a whole
+                if not self.fits_slot(held):  # another struct is assigned as a whole
                     return False
         state.left = True
         self.hinted += found if rounds else []
@@ -146,7 +164,7 @@ class Objects(FunctionState):
             state = state_of(held)
             assert state is not None
             depth = self._depth(state)
-            if depth is None or name not in state.fields or has_structs(getattr(held, name)):
+            if depth is None or name not in state.fields or not self.fits_slot(getattr(held, name)):
                 continue
             self._slot(held, name, depth, [*self.nests, nest][depth])
             found[id(held), name] = held, name

@@ -151,6 +151,8 @@ class Staging(Flow, Access):
         """A value that nobody reads, unless it was made in a region that has ended: of that, nothing."""
         if type(value) is Var or value is UNDEFINED:
             return value
+        if self.merging and any(map(is_own, structs_in(value))):
+            return UNDEFINED
         open_regions = [*self.regions, self.region]
         here = all(
             leaf.owner in open_regions or any(leaf.owner in r.ops for r in open_regions)

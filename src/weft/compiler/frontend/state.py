@@ -13,6 +13,7 @@ from weft.targets import Target
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.dropped import Called
+    from weft.compiler.frontend.merged import Refs
     from weft.compiler.frontend.variables import Var
     from weft.diagnostics import CompileError
 
@@ -29,10 +30,15 @@ class Facts:
         """The structs that are no objects, by which of those they are that the function makes."""
         self.in_loops: set[tuple[object, str]] = set()
         """The fields of structs that loops change, by which of the structs made it is."""
+        self.copying: set[object] = set()
+        """The variables that lead to no objects, where others do."""
+        self.left_by_rounds: dict[tuple[object, object], dict[object, Any]] = {}
+        """By loop and variable, of which objects and specs its rounds leave what it leads to."""
 
     def count(self) -> int:
         """How many there are."""
-        return len(self.optional) + len(self.late_loops) + len(self.by_value) + len(self.in_loops)
+        sets = self.optional, self.late_loops, self.by_value, self.in_loops, self.copying
+        return sum(map(len, (*sets, *self.left_by_rounds.values())))
 
 
 class FunctionState(Elaboration):
@@ -42,6 +48,10 @@ class FunctionState(Elaboration):
         super().__init__(target, elaborator)
         self.file = ""
         self.take(Facts())
+        self.merging: bool = False
+        """Whether variables that branches and loops assign lead to objects, where they can."""
+        self.merges: bool = False
+        """Whether it would make a difference: one of them is assigned an object."""
         self.scopes: list[int] = [0]
         """The regions that are open, by number; variables live in one."""
         self.regions: list[Region] = []
@@ -103,7 +113,12 @@ class FunctionState(Elaboration):
         """Know what passes have learnt; how much that is."""
         self.optional, self.late_loops = facts.optional, facts.late_loops
         self.by_value, self.in_loops = facts.by_value, facts.in_loops
+        self.copying, self.left_by_rounds = facts.copying, facts.left_by_rounds
         return facts.count()
+
+    def new_refs(self, var: Var, key: tuple[Any, ...] | None) -> Refs | None:
+        """What a new variable may lead to; None of one that leads to no objects."""
+        raise NotImplementedError
 
     def new_scope(self) -> None:
         """Open a scope: the code of one region."""

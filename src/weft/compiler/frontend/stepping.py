@@ -69,6 +69,10 @@ class Stepping(Staging):
 
     def _name(self, name: str, value: Any) -> None:
         try:
+            if isinstance(value, Var) and value.refs is not None:  # what it leads to
+                if not value.defined:
+                    return
+                value = value.now()
             if isinstance(value, Var):
                 assert value.spec is not None
                 spec, leaves = value.spec, self._held(value)

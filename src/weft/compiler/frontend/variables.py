@@ -16,7 +16,7 @@ from weft.lang import weak
 from weft.lang.enums import EnumSpec, at_run_time
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number, number_class
-from weft.lang.objects import note_copy
+from weft.lang.objects import is_own, note_copy
 from weft.lang.products import (
     all_parts,
     annotations_of,
@@ -25,6 +25,7 @@ from weft.lang.products import (
     part_names,
     parts_of,
     remade,
+    structs_in,
 )
 from weft.lang.promote import fits, promote
 from weft.lang.python_number import python_number
@@ -33,6 +34,7 @@ from weft.lang.structs import as_read, is_struct, replace_field, struct_fields
 from weft.lang.weak import assumed_type
 
 if TYPE_CHECKING:
+    from weft.compiler.frontend.merged import Refs
     from weft.compiler.frontend.pybuiltins import Builtins
 
 
@@ -49,6 +51,8 @@ class Undefined:
 
 
 UNDEFINED = Undefined()
+BY_VALUE = ("by value",)
+"""The key of a variable that leads to no objects."""
 
 
 def carried(value: Any) -> Any:
@@ -125,6 +129,12 @@ def _parts_with_literals(value: Any) -> list[Any] | None:
     return parts if found else None
 
 
+def _parts_with_objects(value: Any, refs: Refs | None) -> list[Any] | None:
+    """The parts of a tuple or the like with objects in it, to which variables lead if there are ``refs``."""
+    parts = None if refs is None or not any(map(is_own, structs_in(value))) else parts_of(value)
+    return None if parts is None else list(parts)
+
+
 def _is_literal(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -156,6 +166,7 @@ class Var:
         "optional",
         "parts",
         "read",
+        "refs",
         "root",
         "scope",
         "slots",
@@ -165,10 +176,14 @@ class Var:
         "whole",
     )
 
-    def __init__(self, b: Builtins, name: str, value: Any, *part: int) -> None:
+    def __init__(
+        self, b: Builtins, name: str, value: Any, *part: int, key: tuple[Any, ...] | None = None
+    ) -> None:
         self.b = b
         self.name = name
         self.key = (name, b.loc[:2], *part)
+        self.refs = b.new_refs(self, key)
+        """Which objects it leads to, of a variable that does; else what it holds is a copy."""
         self.optional = self.surely = False
         """Whether it may be None; and whether it is certain not to be where code is emitted now."""
         self.scope = b.scopes[-1]
@@ -193,7 +208,7 @@ class Var:
 
     def _create(self, value: Any) -> Any:
         """Fix the spec from the first value; a literal's type stays open until something meets it."""
-        b = self.b
+        b, refs, self.refs = self.b, self.refs, None
         blank = b.optional.get(self.key, NO_BLANK)
         if isinstance(value, Maybe):
             blank = blank_of(value)
@@ -208,7 +223,10 @@ class Var:
             )
             self.spec = NumberSpec(b.stored.get(self.weak) or b.met.get(self.weak) or assumed, lanes)
             value = self._converted(value)
-        elif (parts := _parts_with_literals(value)) is not None:
+        elif refs is not None and refs.take(value):
+            self.refs, self.spec, self.loc = refs, spec_of(value), b.loc
+            return value
+        elif (parts := _parts_with_literals(value) or _parts_with_objects(value, refs)) is not None:
             self.parts = [Var(b, self.name, part, *self.key[2:], n) for n, part in enumerate(parts)]
             specs = [part.spec for part in self.parts if part.spec is not None]
             self.spec = PartsSpec(tuple(specs), class_of(value))
@@ -285,6 +303,8 @@ class Var:
     def store(self, value: Any) -> None:
         """Assign; the type must be that of the first assignment."""
         value = value.load() if isinstance(value, Var) else python_number(value)
+        if not self.b.merges and any(map(is_own, structs_in(value))):
+            self.b.merges = True
         if self.spec is None:
             value = self._create(value)
         elif self.optional:
@@ -293,9 +313,13 @@ class Var:
             self._learn_optional(value)
             if self.parts:
                 self._store_parts(value)
+            elif self.refs is not None:
+                if (found := spec_of(value)) != self.spec:
+                    self._type_change(value, found.describe())
+                self.refs.store(value)
             else:
                 value = self._converted(value)
-        self.put(() if self.parts else leaves_of(value))
+        self.put(() if self.parts or self.refs is not None else leaves_of(value))
 
     def _store_parts(self, value: Any) -> None:
         spec, parts = self.spec, all_parts(value) or ()
@@ -438,6 +462,8 @@ class Var:
         assert spec is not None
         if isinstance(spec, PartsSpec) and self.parts:
             return remade(spec.cls, [part.now() for part in self.parts])
+        if self.refs is not None:
+            return self.refs.now()
         held = self.held()
         if isinstance(spec, PartsSpec):
             if self.whole is None or self.whole[0] is not held:
