@@ -474,6 +474,7 @@ class _Foreign:
 class _Lending(Buffer[T]):
     """Memory that every context of its device may use, one after the other."""
 
+    passes_on = True
     foreign = False
     """Whether the memory would not wait for queued work before it is freed."""
     _user: BaseContext | None = None

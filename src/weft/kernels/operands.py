@@ -35,6 +35,7 @@ from weft.lang.generic import written
 from weft.lang.number import type_name
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer
+from weft.runtime.peers import other_owner
 from weft.targets import find_target
 from weft.tensor import Tensor, device_of
 
@@ -544,16 +545,17 @@ def _library(given: Any) -> str:
 
 
 def _context_of(operands: Sequence[Operand]) -> DeviceContext:
-    """Where an operation runs: in the context of weft's memory, or on the device of the arrays.
+    """Where an operation runs: in the context of weft's buffers, or of its tensors, or on the arrays' device.
 
     Raises:
         LaunchError: they lie on several devices.
     """
-    found: Any = None
     places: dict[tuple[str, int], tuple[Operand, Any]] = {}
+    owners: list[tuple[bool, Operand, Any]] = []
     for operand in operands:
         own: Any = operand.memory.user if operand.array is None else _context_at(operand.array)
-        found = found or (own if operand.array is None else None)
+        if operand.array is None:
+            owners.append((operand.memory.passes_on, operand, own))
         places.setdefault((own.api, own.id), (operand, own))
     (here, (one, first)), *others = places.items()
     if others:
@@ -562,7 +564,12 @@ def _context_of(operands: Sequence[Operand]) -> DeviceContext:
         message = f"{other.operation}: {shown}: an operation takes arrays of one device"
         hint = f"copy {other.name} to {here[0]}:{here[1]}, with its own library or weft.Tensor's to()"
         raise LaunchError.here("array-device", message, hint, at=(other.name, 0))
-    return found or first
+    bound = [(operand, own) for passes_on, operand, own in owners if not passes_on]
+    context = bound[0][1] if bound else owners[0][2] if owners else first
+    for operand, own in bound:
+        if own is not context and not context.reaches(own):
+            raise other_owner(context, own, f"argument `{operand.name}` of {operand.operation}")
+    return context
 
 
 def _context_at(array: ForeignArray) -> Any:

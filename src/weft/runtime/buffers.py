@@ -102,6 +102,9 @@ class Buffer(Here, Generic[T]):
             self.allocation  # noqa: B018
         return self._address
 
+    passes_on = False
+    """Whether every context of the device may use the memory, one after the other: that of a ``Tensor``."""
+
     def lend(self, context: BaseContext) -> bool:
         """Whether work of that context may use the memory; called before each such work is queued."""
         return context is self.context
