@@ -310,3 +310,71 @@ def test_what_is_known_at_compile_time() -> None:
             with pytest.raises(CompileError, match="item_set changes `sizes`, which it is given at compile"):
                 item_set(given, 1)
     assert (sizes.list, table) == ([1, 2], {0: 1, 5: 2})
+
+
+class Keeper:
+    def __init__(self) -> None:
+        self.vector = Vector(1, 2)
+
+    def get(self) -> Vector:
+        return self.vector
+
+
+KEEPER = Keeper()
+KEPT = functools.partial(Keeper.get, KEEPER)
+
+
+@func
+def by_method(n: Int) -> Float32:
+    one = KEEPER.get()
+    one.x += Float32(n)
+    return KEEPER.get().x
+
+
+@func
+def by_partial(n: Int) -> Float32:
+    one = KEPT()
+    one.x += Float32(n)
+    return KEPT().x
+
+
+@func
+def chosen(n: Int) -> Float32:
+    one = KEEPER.get() if n > 3 else KEPT()
+    one.x += 1.0
+    return KEEPER.get().x
+
+
+@func
+def in_a_loop(n: Int) -> Float32:
+    one = KEEPER.get()
+    for _ in range(n):
+        one.x += 1.0
+    return KEEPER.get().x
+
+
+@func
+def by_a_function_within(n: Int) -> Float32:
+    one = KEEPER.get()
+
+    def more() -> None:
+        nonlocal one
+        one.x += Float32(n)
+
+    more()
+    return KEEPER.get().x
+
+
+@func
+def of_a_copy(n: Int) -> Float32:
+    one = copy.copy(KEEPER.get())
+    for _ in range(n):
+        one.x += 1.0
+    return KEEPER.get().x + one.x
+
+
+@pytest.mark.parametrize("function", [by_method, by_partial, chosen, in_a_loop, by_a_function_within])
+def test_what_the_program_has_made_is_not_changed(function: Any) -> None:
+    with pytest.raises(CompileError, match="`one` is a Vector that the program has made"):
+        function(5)
+    assert of_a_copy(5) == 1 + 6

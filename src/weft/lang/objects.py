@@ -30,7 +30,7 @@ class State:
     ``own`` is None of one that was put together from values.
     """
 
-    __slots__ = ("fields", "key", "left", "number", "own", "region", "slots")
+    __slots__ = ("fields", "key", "left", "number", "of_program", "own", "region", "slots")
 
     def __init__(self, region: Region, own: bool | None, key: object, fields: Sequence[str]) -> None:
         self.region = region
@@ -40,6 +40,8 @@ class State:
         """What a variable holds that leads to it."""
         self.key = key
         """Which it is of those that the function makes, the same in each pass."""
+        self.of_program = False
+        """Whether it is what a variable holds that may lead to an object of the program's."""
         self.left = False
         """Whether branches or loops assign parts of it that have no slot for the whole."""
         self.slots: dict[str, tuple[Any, object]] = {}
@@ -93,6 +95,12 @@ def note_made(value: Any, own: bool = False) -> None:
 def state_of(value: Any) -> State | None:
     """What is known of a struct as an object; None of one that the host has made."""
     return value.__dict__.get(STATE)
+
+
+def is_of_program(value: Any) -> bool:
+    """Whether a struct is, or may be, one that the program made before."""
+    state = state_of(value)
+    return state is None or state.of_program
 
 
 def note_copy(value: Any) -> None:

@@ -15,7 +15,7 @@ from weft.compiler.ir.core import Value
 from weft.diagnostics import refuse
 from weft.lang.enums import EnumValue
 from weft.lang.inline_array import InlineArray
-from weft.lang.objects import note_copy, state_of
+from weft.lang.objects import is_of_program, note_copy
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
 from weft.lang.structs import is_struct, is_value, struct_fields, with_part
@@ -155,7 +155,7 @@ class Access:
             if is_struct(kind):
                 if cast("Any", self).change(held, made):  # the one object of all its names
                     return held
-                changes.of_program = changes.of_program or state_of(held) is None
+                changes.of_program = changes.of_program or is_of_program(held)
                 note_copy(held)  # which other names may still be of
                 note_copy(made)
             changes.note(kind)

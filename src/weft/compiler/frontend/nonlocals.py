@@ -113,6 +113,7 @@ class SharedSpec:
         if found is None:
             found = Var(b, self.root.name, value, key=BY_VALUE)
             found.root = self.root if b.entering else found
+            found.of_program = self.root.of_program
             found.changed = False
             b.given_back[self.root] = b.shared_vars[found.root] = found
         return found

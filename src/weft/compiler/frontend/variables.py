@@ -16,7 +16,7 @@ from weft.lang import weak
 from weft.lang.enums import EnumSpec, at_run_time
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number, number_class
-from weft.lang.objects import is_own, note_copy
+from weft.lang.objects import is_of_program, is_own, note_copy, state_of
 from weft.lang.products import (
     all_parts,
     annotations_of,
@@ -163,6 +163,7 @@ class Var:
         "key",
         "loc",
         "name",
+        "of_program",
         "optional",
         "parts",
         "read",
@@ -195,6 +196,8 @@ class Var:
         self.loc: Loc = b.loc
         self.defined = False
         self.changed = False
+        self.of_program = False
+        """Whether it may hold a struct that the program has made."""
         self.read: tuple[object, Region, list[Value]] | None = None
         """In which round of which loop and where it was read last, and what was there."""
         self.whole: tuple[list[Value], Any] | None = None
@@ -303,6 +306,7 @@ class Var:
     def store(self, value: Any) -> None:
         """Assign; the type must be that of the first assignment."""
         value = value.load() if isinstance(value, Var) else python_number(value)
+        self.of_program = self.of_program or any(map(is_of_program, structs_in(value)))
         if not self.b.merges and any(map(is_own, structs_in(value))):
             self.b.merges = True
         if self.spec is None:
@@ -468,6 +472,9 @@ class Var:
         if isinstance(spec, PartsSpec):
             if self.whole is None or self.whole[0] is not held:
                 value = as_read(spec.build(held), self.name)
+                for one in structs_in(value) if self.of_program else ():
+                    if (state := state_of(one)) is not None:
+                        state.of_program = True
                 if spec.cls is not tuple or not all(isinstance(item, NumberSpec) for item in spec.items):
                     return value
                 self.whole = held, value
