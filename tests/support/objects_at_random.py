@@ -307,6 +307,12 @@ class Maker:
             f"{name} = twice({place}, {self.place()})",
             f"t = ({place}, k); t[0].x += 2",
             f"l = [{place}, {self.place()}]; l[0].y += 3; {name} = l[1]",
+            *[f"{name} = {place} if {self.number()} > {self.random.randint(0, 9)} else {self.p()}"] * 2,
+            f"w = {place} if k % 2 else {self.place()}; w.x += 1; {self.place()}.y += w.x % 7; {name} = w",
+            f"({place} if n > 3 else {self.place()}).bump(k % 3)",
+            f"o = q if {self.number()} > 4 else r; o.a.x += 2; o.b = {place}; o.n = k % 9",
+            "q.a, r.b = r.b, q.a",
+            f"before = {name}; {name} = P(k, 2); before.x += 1",
         )
 
     def block(self, deep: int, count: int) -> list[str]:
