@@ -128,6 +128,10 @@ PROGRAMS = {
     p = p.bumped(k)
     k += p.x
 """,
+    "changed_where_it_is_chosen": """
+    b = r.a if n > 6 else wrapped(a, c).b
+    k += b.x * 100
+""",
     "lists": """
     z = P(n, 1)
     held = [a, b, z]

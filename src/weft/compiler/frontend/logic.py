@@ -28,8 +28,8 @@ from weft.lang.as_python import FUNCTIONS, check_classes, is_one_type, is_unaske
 from weft.lang.enums import EnumValue
 from weft.lang.maybe import Maybe, maybe, present
 from weft.lang.number import Number, number_class, to_type, unify
-from weft.lang.objects import is_own
-from weft.lang.products import ListRow, class_of, parts_of, plain_class, structs_in
+from weft.lang.objects import is_own, note_copy
+from weft.lang.products import ListRow, class_of, parts_of, plain_class, settled, structs_in
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, spec_of
 
@@ -133,6 +133,11 @@ class Logic(Builtins, Merging):
         if isinstance(value, Maybe):  # as what stands before says
             value = value.narrowed()
         check(held, "expression")
+        if not self.merging and len(self.journal) > before[3] and any(map(is_own, structs_in(value))):
+            self.merges = True
+            for one in structs_in(value):  # of which a copy is taken here, before its fields are restored
+                note_copy(one)
+            value = settled(value)
         fields = self._leave(before)[1]
         for var, was in set_before:
             var.defined = was
@@ -308,6 +313,8 @@ class Logic(Builtins, Merging):
         changed: Fields = []
         for region, value in ((yes, a), (no, c)):
             changed += self._within(region, lambda value=value: result.store(value))
+        if self.merging and objects and result.refs is None:
+            self.give_up()  # fields of the regions are restored
         self.branch(known, yes, no)
         self.behind(changed)
         result.defined = True
