@@ -331,6 +331,9 @@ class Logic(Builtins, Merging):
         (yes, no), (a, c) = [region for region, _ in sides], [part.weft_held for part in parted]
         if all(isinstance(v, (Number, int, float)) for v in (a, c)):
             a, c = self._meet(a, c, yes, no, what)
+        with self.into(Region() if self.merging else self.region):
+            if self.merging and any(is_own(one) for value in (a, c) for one in structs_in(value)):
+                self.give_up()  # what stands for None is no object, so this is a copy; fields are restored
         flag, held = Var(self, what, UNDEFINED), Var(self, what, UNDEFINED)
         changed: Fields = []
         for region, part, value in ((yes, parted[0], a), (no, parted[1], c)):
