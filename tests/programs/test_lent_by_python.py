@@ -378,3 +378,15 @@ def test_what_the_program_has_made_is_not_changed(function: Any) -> None:
     with pytest.raises(CompileError, match="`one` is a Vector that the program has made"):
         function(5)
     assert of_a_copy(5) == 1 + 6
+
+
+@func
+def in_a_branch(a: Vector, n: Int) -> Float32:
+    if n > 0:
+        a = a.scaled(2)
+    return a.x
+
+
+def test_a_copy_that_a_variable_has_is_not_changed_alone() -> None:
+    with pytest.raises(CompileError, match="in_a_branch keeps a copy of the Vector that it is given"):
+        in_a_branch(Vector(1, 2), 1)

@@ -82,7 +82,7 @@ class _Call:
     def __init__(self, func: Func[..., Any], specs: Mapping[str, Spec], lent: Lending) -> None:
         self.func = func
         self.specs = specs
-        self.lent = Lent(lent)
+        self.lent = Lent(lent, func.__name__)
         self.arguments = _slots([leaf for spec in specs.values() for leaf in spec.leaves()])
         self.result: Spec = StaticSpec(None)
         self.results: list[_Slot] = []

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from weft.compiler.frontend.lent import fields_of
 from weft.compiler.frontend.objects import has_structs
-from weft.diagnostics import LaunchError, caller_location
+from weft.diagnostics import LaunchError, caller_location, refuse
 from weft.lang.elaboration import current
-from weft.lang.objects import note_made
+from weft.lang.objects import has_copy, note_made
 from weft.lang.products import class_of, remade, structs_in, within
 from weft.lang.reads import Reads
 from weft.lang.spec import Spec, StaticSpec, spec_of
@@ -43,7 +43,8 @@ class Lending(NamedTuple):
 class Lent:
     """The structs that a call lends: what is known of them once it is compiled."""
 
-    def __init__(self, lending: Lending) -> None:
+    def __init__(self, lending: Lending, function: str) -> None:
+        self.function = function
         self.names, self.same = lending
         self.changed: list[Changed] = []
         self._structs: list[Any] = []
@@ -76,6 +77,15 @@ class Lent:
         """What their changed fields hold once the function has given its result."""
         self._result = _which(result, {id(one): n for n, one in enumerate(self._structs)})
         self.changed, found = [], list[Any]()
+        lost = current().elaborator.changed_by_value
+        for one in self._structs:
+            if has_copy(one) and type(one) in lost:
+                refuse(
+                    "lost-field",
+                    f"{self.function} keeps a copy of the {type(one).__name__} that it is given, and changes one",
+                    notes=("Python would change the object, of which a branch or loop has a copy",),
+                    hint="let it begin with a copy of its own, which it gives back: x = copy.copy(x)",
+                )
         for n, (one, before) in enumerate(zip(self._structs, self._before, strict=True)):
             for field, was in before.items() if self.same[n] == n else ():
                 now = getattr(one, field)

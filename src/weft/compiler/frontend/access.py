@@ -156,6 +156,7 @@ class Access:
                 if cast("Any", self).change(held, made):  # the one object of all its names
                     return held
                 changes.of_program = changes.of_program or is_of_program(held)
+                cast("Any", self).elaborator.changed_by_value.add(kind)
                 note_copy(held)  # which other names may still be of
                 note_copy(made)
             changes.note(kind)

@@ -90,6 +90,7 @@ class Elaborator:
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []
         self.helpers = Helpers()
+        self.changed_by_value: set[type[Any]] = set()
         self.threads = 0
         self.stepped = "python" if target.format == "python" else "native" if debug else ""
 

@@ -2,8 +2,8 @@
 
 What such an access reads is 0, which may be what a loop waits to see the end of, as in ``while x[i] != key``.
 Without the checks it would have found something there, or ended the process. So from its first such access
-on a thread has so many rounds of loops whose end nothing says, and further such accesses; once one has been
-ended in a loop, others have fewer there. Rounds of a loop that looks at what others write do not count.
+on a thread has so many rounds of loops whose end nothing says; once one has been ended in a loop, others have
+fewer there. A loop that looks at what others write may go on for long, and is told of elsewhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def may_be_endless(region: Region) -> bool:
 
 def _is_open(op: Op) -> bool:
     """Whether nothing says how many rounds a loop has; those that wait for others are told of elsewhere."""
-    return op.name == "weft.while" and "waits" not in op.attrs
+    return op.name == "weft.while" and "waits" not in op.attrs and not _looks(op)
 
 
 def _looks(loop: Op) -> bool:
@@ -52,8 +52,7 @@ class Rounds:
         """The thread has made an access outside of memory."""
         b, left = self.b, self.b.get(self.left, I64)
         most = b.constant(ROUNDS, I64)
-        left = b.select(b.compare("slt", left, most), left, most)
-        b.set(self.left, b.arith("subi", left, b.constant(1, I64)))
+        b.set(self.left, b.select(b.compare("slt", left, most), left, most))
 
     def limit(self, region: Region, begun: AbstractSet[Region], *, before: bool = False) -> bool:
         """Have threads end in loops; gives whether they have ``begun`` to count in one of these, within.
@@ -77,10 +76,8 @@ class Rounds:
         b.loc = loop.loc
         with b.into(Region()) as counted:
             zero, some = b.constant(0, I64), b.constant(ROUNDS - _FEW, I64)
-            left = b.get(self.left, I64)
-            if not _looks(loop):
-                left = b.arith("subi", left, b.constant(1, I64))
-                b.set(self.left, left)
+            left = b.arith("subi", b.get(self.left, I64), b.constant(1, I64))
+            b.set(self.left, left)
             with b.into(Region()) as ends:
                 tell(b, site, ())
                 b.emit("weft.exit_thread")
