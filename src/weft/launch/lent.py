@@ -82,7 +82,8 @@ class Lent:
             if has_copy(one) and type(one) in lost:
                 refuse(
                     "lost-field",
-                    f"{self.function} keeps a copy of the {type(one).__name__} that it is given, and changes one",
+                    f"{self.function} keeps a copy of the {type(one).__name__} that it is given, "
+                    "and changes one",
                     notes=("Python would change the object, of which a branch or loop has a copy",),
                     hint="let it begin with a copy of its own, which it gives back: x = copy.copy(x)",
                 )
