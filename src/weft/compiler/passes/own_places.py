@@ -1,6 +1,6 @@
 """Shared memory that some threads of a piece write, each at its own place: held in registers, stored by all.
 
-``if x < n: tile[x] = a[i]`` is a store under a mask, which takes processors with AVX2 up to seven times as
+``if x < n: tile[x] = a[i]`` is a store under a mask, which takes some processors up to seven times as
 long as to read what is there and store either that or the new. Where nothing else in a piece touches that
 memory, nobody can tell: one worker runs all of a block. A place may lie beyond the array, in a thread whose
 branch would not have written; so the block's memory goes on far enough.
