@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
 
 MOST = 16
-"""Lanes of a strip, where what they compute has 32 bits: two vectors of 256 bits, as each waits for itself; the
-variables of more are no longer all in registers."""
+"""Lanes of a strip, where what they compute has 32 bits: two vectors of 256 bits, as each waits for itself;
+the variables of more are no longer all in registers."""
 _CONTROL = frozenset({"weft.if", "weft.get", "weft.set", "weft.condition"}) | JUMPS
 
 
