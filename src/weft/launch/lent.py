@@ -10,26 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from weft.compiler.frontend.lent import fields_of
+from weft.compiler.frontend.lent import GivenBack, as_objects, fields_of
 from weft.compiler.frontend.objects import has_structs
 from weft.diagnostics import LaunchError, caller_location, refuse
 from weft.lang.elaboration import current
-from weft.lang.objects import has_copy, note_made
-from weft.lang.products import class_of, remade, structs_in, within
+from weft.lang.objects import has_copy
+from weft.lang.products import class_of, structs_in
 from weft.lang.reads import Reads
 from weft.lang.spec import Spec, StaticSpec, spec_of
 from weft.lang.structs import is_struct
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
-
-
-class Changed(NamedTuple):
-    """A field that a function changes: of which of the structs, and of what kind it is."""
-
-    of: int
-    field: str
-    spec: Spec
 
 
 class Lending(NamedTuple):
@@ -46,7 +38,7 @@ class Lent:
     def __init__(self, lending: Lending, function: str) -> None:
         self.function = function
         self.names, self.same = lending
-        self.changed: list[Changed] = []
+        self.changed: list[GivenBack] = []
         self._structs: list[Any] = []
         self._before: list[dict[str, Any]] = []
         self._result: Any = None
@@ -57,21 +49,8 @@ class Lent:
         """Have the structs of arguments be objects, those that are one be one."""
         self._structs = []
         for name in self.names:
-            values[name] = self._taken(values[name])
+            values[name] = as_objects(values[name], self.same, self._structs, name)
         self._before = fields_of(self._structs)
-
-    def _taken(self, value: Any) -> Any:
-        kind, n = class_of(value), len(self._structs)
-        if not is_struct(kind):
-            return remade(kind, list(map(self._taken, within(value)))) if has_structs(value) else value
-        if (first := self.same[n]) != n:
-            self._structs += structs_in(self._structs[first])
-            return self._structs[first]
-        self._structs.append(value)
-        for field in value.__weft_names__():
-            object.__setattr__(value, field, self._taken(getattr(value, field)))
-        note_made(value, own=True)
-        return value
 
     def end(self, result: Any) -> list[Any]:
         """What their changed fields hold once the function has given its result."""
@@ -91,7 +70,7 @@ class Lent:
             for field, was in before.items() if self.same[n] == n else ():
                 now = getattr(one, field)
                 if now is not was:
-                    self.changed.append(Changed(n, field, _spec(one, was, now)))
+                    self.changed.append(GivenBack(n, field, _spec(one, was, now)))
                     found.append(now)
         self._structs, self._before = [], []
         return found
@@ -100,8 +79,8 @@ class Lent:
     def set(self, result: Any, fields: Iterable[Any], values: Mapping[str, Any]) -> Any:
         """Set what has changed of the arguments; gives the result, with the objects in it."""
         objects = _objects(self.names, values)
-        for (of, field, _), value in zip(self.changed, fields, strict=True):
-            setattr(objects[of], field, value)
+        for each, value in zip(self.changed, fields, strict=True):
+            setattr(objects[each.of], each.field, value)
         return _joined(result, self._result, objects)
 
     def check(self, function: str, values: Mapping[str, Any], reads: Reads) -> None:

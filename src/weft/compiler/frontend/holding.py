@@ -54,15 +54,13 @@ def holds(
     elif not isinstance(value, (list, set, tuple)):
         items = parts_of(value)
         if items is None:
-            items = (
-                state_of(value).values() if deep and _is_of_program(cast("type[Any]", type(value))) else ()
-            )
+            items = state_of(value).values() if deep and _is_ordinary(cast("type[Any]", type(value))) else ()
             deep -= 1
     return any(holds(item, kind, but, deep=deep) for item in items)
 
 
 @functools.lru_cache(1024)
-def _is_of_program(cls: type[Any]) -> bool:
+def _is_ordinary(cls: type[Any]) -> bool:
     """Whether ordinary objects of a class are the program's: neither weft's nor another package's."""
     top = package_of(cls.__module__)
     return not issubclass(cls, (type, ModuleType)) and top != "weft" and not is_library(top)

@@ -153,28 +153,34 @@ def _joined(value: Any, same: Iterator[int], of: Sequence[Any]) -> Any:
 # -- in the function --------------------------------------------------------------------------------
 def take(b: Staging, values: list[Any], names: Sequence[str], objects: Lent) -> list[Any]:
     """A function begins: the structs of some parameters are objects of its own; gives all its parameters."""
-    same = objects.same
     if not objects.names:
         return values
-
-    def taken(value: Any, name: str) -> Any:
-        kind = class_of(value)
-        if not is_struct(kind):
-            return remade(kind, [taken(p, name) for p in within(value)]) if has_structs(value) else value
-        n = len(b.lent)
-        if same[n] != n:
-            b.lent += structs_in(b.lent[same[n]])
-            return b.lent[same[n]]
-        b.lent.append(value)
-        for field in value.__weft_names__():
-            object.__setattr__(value, field, taken(getattr(value, field), name))
-        note_made(value, True)
-        return value if is_own(value) else as_read(value, name)
-
-    made = [taken(v, n) if n in objects.names else v for n, v in zip(names, values, strict=True)]
+    given = zip(names, values, strict=True)
+    made = [as_objects(v, objects.same, b.lent, n) if n in objects.names else v for n, v in given]
     b.as_lent = fields_of(b.lent)
-    b.first_of = same
+    b.first_of = objects.same
     return made
+
+
+def as_objects(value: Any, same: Sequence[int], found: list[Any], name: str) -> Any:
+    """What a parameter gives, whose structs are objects from now on; ``found`` has them, in order.
+
+    ``same`` says of each which is the first that it is.
+    """
+    kind, n = class_of(value), len(found)
+    if not is_struct(kind):
+        parts = (
+            [as_objects(part, same, found, name) for part in within(value)] if has_structs(value) else None
+        )
+        return value if parts is None else remade(kind, parts)
+    if same[n] != n:
+        found += structs_in(found[same[n]])
+        return found[same[n]]
+    found.append(value)
+    for field in value.__weft_names__():
+        object.__setattr__(value, field, as_objects(getattr(value, field), same, found, name))
+    note_made(value, True)
+    return value if is_own(value) else as_read(value, name)
 
 
 def fields_of(structs: Sequence[Any]) -> list[dict[str, Any]]:
