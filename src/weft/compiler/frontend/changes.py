@@ -129,10 +129,11 @@ def refuse_shared(
         both, other, why = f"two parts of `{name}` may be", "the other part", "would change with it"
     else:
         other = f"`{other}`"
+    held = f"`{name}` has a copy" if is_struct(kind) else f"{a_(kind.__name__)} is a value, as a number is"
     refuse(
         "shared-value",
         f"{both} the same {kind.__name__} in Python, and {other} {why}",
-        notes=(f"{a_(kind.__name__)} is a value here, as a number is: {other} would not change",),
+        notes=(f"here {held}: {other} would not change",),
         hint="where one is made of the other, write copy.copy(...) of it",
     )
 
