@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from objects_at_random import GIVEN, PLAIN, WEFT
+from objects_at_random import GIVEN, PLAIN, RUN, WEFT
 from weft import CompileError
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.value_numbering import ValueNumbering
 
-BEGIN = GIVEN[GIVEN.index("@func\ndef run(") :]
-BEFORE = GIVEN[: GIVEN.index("@func\ndef run(")]
 ALL = """    s = a.x + a.y * 3 + b.x * 7 + b.y * 11 + c.x * 13 + c.y * 17 + k * 19
     s += q.a.x * 23 + q.a.y * 29 + q.b.x * 31 + q.b.y * 37 + q.n * 41
     return s + r.a.x * 43 + r.a.y * 47 + r.b.x * 53 + r.b.y * 59 + r.n * 61
@@ -132,6 +130,22 @@ PROGRAMS = {
     b = r.a if n > 6 else wrapped(a, c).b
     k += b.x * 100
 """,
+    "fields_that_branches_set": """
+    p = q if n > 4 else r
+    p.b = c
+    if n > 7:
+        if n == 9:
+            c.x += 2
+        p.b = b
+""",
+    "moved_together": """
+    if n > 2:
+        p = P(8, 9)
+        q = Q(p, c, 1)
+        r.a = p
+        b = q.a
+    b.x += 3
+""",
     "lists": """
     z = P(n, 1)
     held = [a, b, z]
@@ -145,13 +159,17 @@ PROGRAMS = {
 }
 
 
+def numbering(elaborator: Elaborator) -> ValueNumbering:
+    return ValueNumbering(elaborator.target, elaborator)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("numbered", [False, True])
 def test_as_python(load: Any, monkeypatch: pytest.MonkeyPatch, name: str, numbered: bool) -> None:
-    text = BEFORE + BEGIN + PROGRAMS[name].lstrip("\n") + ALL
+    text = GIVEN + RUN + PROGRAMS[name].lstrip("\n") + ALL
     wanted = [load(PLAIN + text).run(n) for n in range(10)]
     if numbered:  # as for GPUs
-        monkeypatch.setattr(Elaborator, "_staging", lambda self: ValueNumbering(self.target, self))
+        monkeypatch.setattr(Elaborator, "_staging", numbering)
     run = load(WEFT + text).run
     assert [int(run(n)) for n in range(10)] == wanted
 
@@ -165,6 +183,28 @@ REFUSED = {
         older.y += p.x
     k += older.x
 """,
+    "led_to_and_captured": """
+    p = q if n > 4 else r
+    p.b = a
+    def inner(m: Int) -> Int:
+        return a.y + m
+    k = inner(2)
+    a.x += 1
+""",
+    "led_to_by_a_call_and_captured": """
+    k = kept(q, a)
+    def inner(m: Int) -> Int:
+        return q.b.y + m
+    k = inner(2)
+    a.x += 1
+""",
+    "copied_deep": """
+    if n > 3:
+        q.a = q.b
+    p = copy.deepcopy(q)
+    p.a.x += 1
+    k += p.b.x
+""",
     "two_arguments": """
     p = a if n > 2 else b
     k = change_both(p, a)
@@ -174,6 +214,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(load: Any, name: str) -> None:
-    module = load(WEFT + BEFORE + BEGIN + REFUSED[name].lstrip("\n") + ALL)
+    module = load(WEFT + GIVEN + RUN + REFUSED[name].lstrip("\n") + ALL)
     with pytest.raises(CompileError, match=r"shared-value|lost-field"):
         module.run(3)

@@ -6,18 +6,20 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
 
 from objects_at_random import GIVEN, PLAIN, WEFT, judged
 from weft import Int, Pointer, kernel
 from weft.gpu import global_idx
 
-SEEDS = range(80)
+SEEDS = range(50)
 
 
-def test_programs(load: Any) -> None:
+@pytest.mark.parametrize("lent", [False, True], ids=["made", "lent"])
+def test_programs(load: Any, lent: bool) -> None:
     found: Counter[str] = Counter()
     for seed in SEEDS:
-        how, text = judged(seed, load)
+        how, text = judged(seed, load, lent)
         assert how != "wrong", text
         found[how] += 1
     assert found["same"] > len(SEEDS) // 3, found
@@ -51,7 +53,7 @@ def run(n: Int) -> Int:
 
 
 def test_one_program_of_all_kinds(load: Any, launch: Any) -> None:
-    text = GIVEN[: GIVEN.index("@func\ndef run(")] + BY_HAND
+    text = GIVEN + BY_HAND
     plain, compiled = load(PLAIN + text).run, load(WEFT + text).run
 
     @kernel

@@ -79,13 +79,12 @@ def met(order: Pointer[Int32], count: Pointer[Int32], *, by: Comptime[str]):
 
 @pytest.mark.parametrize(("by", "more"), [("grid", {"cooperative": True}), ("cluster", {"cluster_dim": 4})])
 def test_blocks_that_meet_go_both_ways(by: str, more: dict[str, Any]) -> None:
-    seen: set[tuple[int, ...]] = set()
+    seen, size = set[tuple[int, ...]](), 8 if by == "grid" else 4
     for seed in range(8):
         order, count = np.full(16, -1, np.int32), np.zeros(1, np.int32)
         with DeviceContext(api="cpu", schedule=seed, threads=1) as ctx:
             ctx.enqueue_function(met, order, count, grid_dim=8, block_dim=1, by=by, **more)
             ctx.synchronize()
-        size = 8 if by == "grid" else 4
         rounds = [order[n : n + size].tolist() for n in range(0, 16, size)]
         assert all(sorted(each) == list(range(min(each), min(each) + size)) for each in rounds)
         seen.update(map(tuple, rounds))

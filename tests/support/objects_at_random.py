@@ -1,6 +1,7 @@
 """Random programs over structs with several names, which Python runs too.
 
-``PYTHONPATH=src:tests/support python -m objects_at_random [seed] [count]`` counts what is right and refused.
+``PYTHONPATH=src:tests/support python -m objects_at_random [seed] [count]`` counts what is right and refused;
+with ``lent`` behind that, of programs whose structs Python gives to the function.
 """
 
 from __future__ import annotations
@@ -152,6 +153,31 @@ def kept(q: Q, p: P) -> Int:
 
 
 @func
+def put_new(q: Q, k: Int):
+    if k % 2 == 0:
+        q.a = P(k, 7)
+    q.a.y += 1
+
+
+@func
+def put_one(q: Q, p: P, k: Int) -> Int:
+    for i in range(k % 4):
+        if i == 2:
+            q.b = q.a
+        else:
+            q.a = p
+        q.b.x += i
+    return q.a.x
+
+
+@func
+def swap_parts(q: Q, r: Q, k: Int) -> Q:
+    if k > 4:
+        q.a, r.b = r.b, q.a
+    return q
+
+
+@func
 def read_by(p: P, f) -> Int:
     p.y += 1
     return f(p) + p.x
@@ -198,10 +224,15 @@ def helper_of(p):
     return p
 
 
-@func
+"""
+RUN = """@func
 def run(n: Int) -> Int:
     a, b, c = P(n, 2), P(3, n), P(5, 7)
     q, r = Q(P(1, n), P(n, 4), 6), Q(P(8, 9), P(2, 2), n)
+    k = n + 1
+"""
+LENT = """@func
+def run(n: Int, a: P, b: P, c: P, q: Q, r: Q) -> Int:
     k = n + 1
 """
 DIGEST = """    s = a.x + a.y * 3 + b.x * 7 + b.y * 11 + c.x * 13 + c.y * 17 + k * 19
@@ -282,6 +313,9 @@ class Maker:
             f"k = until({place}, n % 4) % 50",
             f"k = kept({self.one('q', 'r')}, {place}) % 50",
             f"{self.one('q', 'r')} = wrapped({place}, {self.place()})",
+            f"put_new({self.one('q', 'r')}, {self.number()})",
+            f"k = put_one({self.one('q', 'r')}, {place}, {self.number()}) % 50",
+            f"{self.one('q', 'r')} = swap_parts({self.one('q', 'r')}, {self.one('q', 'r')}, k)",
             f"k += sum([z.x for z in ({place}, {self.place()})]) % 9",
             f"k += sum(until({place}, 2) for _ in range(n % 3)) % 9",
             f"k = k if k > {self.random.randint(0, 9)} or until({place}, 2) > 3 else 4",
@@ -379,32 +413,59 @@ class Maker:
         return out
 
 
-def program(seed: int) -> str:
-    """The text of a random program."""
+def program(seed: int, lent: bool) -> str:
+    """The text of a random program, which makes its structs or is lent them."""
     maker = Maker(seed)
     body = maker.block(0, maker.random.randint(1, 4))
-    return GIVEN + "".join(f"    {line}\n" for line in body) + DIGEST
+    return GIVEN + (LENT if lent else RUN) + "".join(f"    {line}\n" for line in body) + DIGEST
 
 
-def judged(seed: int, load: Callable[[str], Any]) -> tuple[str, str]:
+def called(module: Any, n: int, seed: int, lent: bool) -> Any:
+    """What a program gives, and what it leaves of the structs that it is lent."""
+    if not lent:
+        return int(module.run(n))
+    P, Q, choose = module.P, module.Q, random.Random(seed)
+    a, b, c = P(n, 2), P(3, n), P(5, 7)
+    q, r = Q(P(1, n), P(n, 4), 6), Q(P(8, 9), P(2, 2), n)
+    for _ in range(choose.randint(0, 2)):  # what is one object
+        how = choose.randint(0, 4)
+        b = a if how == 0 else b
+        r = q if how == 1 else r
+        setattr(*choose.choice([(q, "a"), (q, "b"), (r, "a")]), choose.choice([a, b, q.b]))
+    known = [a, b, c, q.a, q.b, r.a, r.b]
+    result = int(module.run(n, a, b, c, q, r))
+    fields = [(int(one.x), int(one.y)) for one in (*known, q.a, q.b, r.a, r.b)]
+    led = [next((m for m, one in enumerate(known) if one is held), -1) for held in (q.a, q.b, r.a, r.b)]
+    return (
+        result,
+        fields,
+        led,
+        [held is other for held in (q.a, q.b) for other in (r.a, r.b)],
+        int(q.n),
+        int(r.n),
+    )
+
+
+def judged(seed: int, load: Callable[[str], Any], lent: bool = False) -> tuple[str, str]:
     """``same``, ``wrong``, or which refusal; and the text."""
     from weft import WeftError
 
-    text = program(seed)
+    text = program(seed, lent)
     try:
-        wanted = [load(PLAIN + text).run(n) for n in (1, 4, 7)]
+        module = load(PLAIN + text)
+        wanted = [called(module, n, seed, lent) for n in (1, 4, 7)]
     except UnboundLocalError:
         return "no program", text
     try:
         module = load(WEFT + text)
-        found = [int(module.run(n)) for n in (1, 4, 7)]
+        found = [called(module, n, seed, lent) for n in (1, 4, 7)]
     except WeftError as error:
         code = re.search(r"\[([a-z-]+)\]", str(error))
         return code[1] if code else "refused", text
     return "same" if found == wanted else "wrong", text
 
 
-def main(first: int, count: int) -> None:
+def main(first: int, count: int, lent: bool = False) -> None:
     """Print how many of each there are, and the wrong ones."""
     import importlib.util
 
@@ -424,14 +485,15 @@ def main(first: int, count: int) -> None:
 
         for seed in range(first, first + count):
             try:
-                how, _ = judged(seed, load)
+                how, _ = judged(seed, load, lent)
             except Exception as error:
                 how = f"{type(error).__name__}: {error}"
             found[how] += 1
-            if how == "wrong" or ":" in how:
+            if how in ("wrong", "internal-error") or ":" in how:
                 print(seed, how)
     print(found)
 
 
 if __name__ == "__main__":
-    main(*[int(n) for n in [*sys.argv[1:], "0", "300"][:2]])
+    first, count = [int(n) for n in [*sys.argv[1:], "0", "300"][:2]]
+    main(first, count, sys.argv[3:] == ["lent"])

@@ -30,10 +30,13 @@ class Elaborator(Protocol):
     """The numbers, and texts with marks, that texts under way hold, each with how it is written."""
     threads: int
     """Of a block of the kernel at hand, where that says it; else 0."""
-    changed_by_value: set[type[Any]]
-    """Classes of structs of which a part was set where a variable holds a copy."""
     tables: dict[tuple[bytes, int], Global]
     """The module's tables, by what they hold and how they are aligned."""
+
+    @property
+    def changed_by_value(self) -> set[type[Any]]:
+        """Classes of structs of which the code at hand, or what it calls, sets parts of copies."""
+        ...
 
     def call(
         self,

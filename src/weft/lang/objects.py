@@ -11,10 +11,11 @@ run time knows which. It has no fields of its own: each is that of one of them, 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics import a_, refuse
 from weft.lang.elaboration import maybe_current
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class State:
     ``own`` is None of one that was put together from values.
     """
 
-    __slots__ = ("fields", "key", "left", "number", "of_program", "own", "region", "slots")
+    __slots__ = ("fields", "key", "led_to", "left", "number", "of_program", "own", "region", "slots")
 
     def __init__(self, region: Region, own: bool | None, key: object, fields: Sequence[str]) -> None:
         self.region = region
@@ -42,6 +43,8 @@ class State:
         """Which it is of those that the function makes, the same in each pass."""
         self.of_program = False
         """Whether it is what a variable holds that may lead to an object of the program's."""
+        self.led_to = False
+        """Whether a function has had a field lead there, which the text at hand does not say."""
         self.left = False
         """Whether branches or loops assign parts of it that have no slot for the whole."""
         self.slots: dict[str, tuple[Any, object]] = {}
@@ -77,6 +80,19 @@ class Merged(State):
             note_copy(base)
 
 
+def note_led_to(values: Iterable[Any]) -> None:
+    """Note that these are where fields lead of which the text at hand does not say that they may."""
+    for value in values:
+        state = state_of(value) if hasattr(value, "__dict__") else None
+        for base in () if state is None else bases_of(value):
+            base.__dict__[STATE].led_to = True
+
+
+def is_merged(value: Any) -> bool:
+    """Whether a struct is one of several objects, of which run time knows which."""
+    return isinstance(state_of(value), Merged)
+
+
 def bases_of(value: Any) -> list[Any]:
     """The objects that a struct may be; most may be none but themselves."""
     state = state_of(value)
@@ -107,6 +123,13 @@ def note_copy(value: Any) -> None:
     """Note that a struct made by code under elaboration has a copy, which will not change with it."""
     b, state = maybe_current(), state_of(value)
     if b is not None and not b.looking and state is not None:
+        if state.led_to:
+            refuse(
+                "shared-value",
+                f"{a_(type(value).__name__)} to which a function has had a field lead is copied here",
+                notes=("the copy would not change with it",),
+                hint="copy it yourself: x = copy.copy(x)",
+            )
         state.own = False
 
 

@@ -12,7 +12,7 @@ from weft.compiler.source.quoted import text_of, unquoted
 from weft.diagnostics import a_, refuse, undefined
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number
-from weft.lang.objects import note_made
+from weft.lang.objects import bases_of, is_merged, note_made
 from weft.lang.python_number import python_number
 
 
@@ -237,6 +237,21 @@ def structs_in(value: Any) -> Iterator[Any]:
         yield value
     for part in within(value):
         yield from structs_in(part)
+
+
+def objects_in(value: Any) -> Iterator[Any]:
+    """Likewise, of one of several structs those of each: nothing is chosen, and so no code is made."""
+    if value is None or isinstance(value, Number):
+        return
+    if "__weft_struct__" not in vars(cast("type[Any]", type(value))):
+        parts = within(value)
+    elif is_merged(value):
+        parts = bases_of(value)
+    else:
+        yield value
+        parts = within(value)
+    for part in parts:
+        yield from objects_in(part)
 
 
 def settled(value: Any) -> Any:

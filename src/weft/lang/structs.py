@@ -20,7 +20,7 @@ from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.number import Number, to_type
-from weft.lang.objects import STATE, Merged, has_copy, is_own, note_copy, note_made, state_of
+from weft.lang.objects import STATE, Merged, bases_of, has_copy, is_own, note_copy, note_made, state_of
 from weft.lang.products import class_of, part_names, refuse_change, remade
 from weft.lang.promote import fits
 from weft.lang.python_number import python_number
@@ -76,6 +76,8 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
 
 
 def _spec(self: object) -> Spec:
+    if isinstance(state := state_of(self), Merged):
+        return state.blank  # to ask for its fields would be to choose them
     return PartsSpec(tuple([spec_of(getattr(self, n)) for n in struct_fields(type(self))]), type(self))
 
 
@@ -282,6 +284,14 @@ def _copied(self: object) -> Any:
 def _copied_deep(self: object, memo: Any) -> Any:
     from copy import deepcopy
 
+    known = memo.setdefault("weft", {})  # by each object that it may be, what it is copied as
+    if any(known.setdefault(id(base), self) is not self for base in bases_of(self)):
+        refuse(
+            "shared-value",
+            f"two parts of what is copied here may be one {type(self).__name__}: run time knows",
+            notes=("copy.deepcopy would make one copy of it",),
+            hint="copy each part: copy.copy(...)",
+        )
     made = remade(type(self), [deepcopy(getattr(self, name), memo) for name in struct_fields(type(self))])
     note_made(made, True)
     return made
@@ -340,8 +350,8 @@ def _assign(self: object, name: str, value: Any) -> None:
     object.__setattr__(self, name, converted(type(self), name, fields[name], value))
 
 
-def _part(self: object, name: str) -> Any:
-    """A field of what is one of several objects; it has none of its own."""
+def part_of_one(self: object, name: str) -> Any:
+    """``__getattr__`` of structs: a field of what is one of several objects, which has none of its own."""
     state = self.__dict__.get(STATE)
     if isinstance(state, Merged) and name in state.fields:
         return current().part_of(self, name)
@@ -351,7 +361,8 @@ def _part(self: object, name: str) -> Any:
 def is_mergeable(cls: type[Any]) -> bool:
     """Whether a value of a struct may be one of several objects: nothing hides that a field is not there."""
     hidden = any(hasattr(cls, name) for name in struct_fields(cls))
-    return cls.__getattr__ is _part and not hidden and not _open_fields(cls)
+    asks = cls.__getattr__ is part_of_one or hasattr(cls, "__weft_several__")
+    return asks and not hidden and not _open_fields(cls)
 
 
 def _element_type(annotation: Any) -> DType:
@@ -488,7 +499,7 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     made.__weft_names__, made.__weft_open__ = classmethod(_names), classmethod(_open_fields)
     made.__setattr__ = _assign
     if not hasattr(made, "__getattr__"):
-        made.__getattr__ = _part
+        made.__getattr__ = part_of_one
     made.__copy__, made.__deepcopy__ = _copied, _copied_deep
     made.__weft_struct__ = True
     _declared.add(made)

@@ -33,6 +33,7 @@ from weft.lang.accept import Mismatch, accept, as_it_is, decides
 from weft.lang.decorators import Func
 from weft.lang.elaboration import current
 from weft.lang.number import number_class
+from weft.lang.objects import looking
 from weft.lang.pointer import AddressSpace
 from weft.lang.products import remade
 from weft.lang.reads import Reads
@@ -107,21 +108,16 @@ class _Call:
         call = current().elaborator.call
         with unchanged(self.func.definition, values):
             result: Any = call(Func[..., Any](self.func.definition, {}), (), values, DType.float64)
-        self.result, given = spec_of(result), [result, *self.lent.end(result)]
-        leaves = [leaf for spec in self._given for leaf in spec.leaves()]
+        with looking():  # nothing changes from here on
+            given = [*leaves_of(result), *self.lent.end(result)]
+            self.result = spec_of(result)
+        leaves = [leaf for spec in (self.result, *self.lent.changed) for leaf in spec.leaves()]
         self.results = _slots(leaves, self.arguments[-1].end if self.arguments else 0)
-        for place, value in zip(
-            self.results, [leaf for one in given for leaf in leaves_of(one)], strict=True
-        ):
+        for place, value in zip(self.results, given, strict=True):
             leaf = place.leaf
             if not leaf.pointer:
                 number = number_class(leaf.dtype, leaf.type.lanes).of(value)
                 (memory + place.offset).bitcast(leaf.dtype).store(0, number)
-
-    @property
-    def _given(self) -> list[Spec]:
-        """What the memory has in the end: the result, and fields that were changed."""
-        return [self.result, *(each.spec for each in self.lent.changed)]
 
     def _load(self, memory: Pointer[UInt8], place: _Slot) -> Any:
         leaf = place.leaf
@@ -165,12 +161,8 @@ class _Call:
             at = [place.offset + n * d.itemsize for n in range(lanes)]
             items = tuple(unpack(d, data[o : o + d.itemsize]) for o in at)
             found.append(items[0] if lanes == 1 else items)
-        made: list[Any] = []
-        for spec in self._given:
-            count = len(spec.leaves())
-            made.append(_plain(spec, found[:count]))
-            found = found[count:]
-        return self.lent.set(made[0], made[1:], values)
+        count = len(self.result.leaves())
+        return self.lent.set(_plain(self.result, found[:count]), found[count:], values, _plain)
 
 
 def _host_call(memory: Pointer[UInt8], *, call: Comptime[Any]) -> None:

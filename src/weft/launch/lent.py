@@ -7,21 +7,29 @@ end, these are further results. A result that is one of the objects is that of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from weft.compiler.frontend.lent import GivenBack, as_objects, fields_of
-from weft.compiler.frontend.objects import has_structs
+from weft.compiler.frontend.given_back import (
+    GivenBack,
+    at_return,
+    fields_of,
+    given_back,
+    leaves_given,
+    taken_by_host,
+)
+from weft.compiler.frontend.lent import as_objects
 from weft.diagnostics import LaunchError, caller_location, refuse
 from weft.lang.elaboration import current
 from weft.lang.objects import has_copy
 from weft.lang.products import class_of, structs_in
 from weft.lang.reads import Reads
-from weft.lang.spec import Spec, StaticSpec, spec_of
+from weft.lang.spec import Spec, StaticSpec
 from weft.lang.structs import is_struct
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
+    from weft.compiler.ir.core import Value
 
 
 class Lending(NamedTuple):
@@ -52,13 +60,14 @@ class Lent:
             values[name] = as_objects(values[name], self.same, self._structs, name)
         self._before = fields_of(self._structs)
 
-    def end(self, result: Any) -> list[Any]:
+    def end(self, result: Any) -> list[Value]:
         """What their changed fields hold once the function has given its result."""
         self._result = _which(result, {id(one): n for n, one in enumerate(self._structs)})
-        self.changed, found = [], list[Any]()
+        b = cast("Staging", current())
         lost = current().elaborator.changed_by_value
         for one in self._structs:
             if has_copy(one) and type(one) in lost:
+                b.merges = True  # as variables may lead to it
                 refuse(
                     "lost-field",
                     f"{self.function} keeps a copy of the {type(one).__name__} that it is given, "
@@ -66,21 +75,29 @@ class Lent:
                     notes=("Python would change the object, of which a branch or loop has a copy",),
                     hint="let it begin with a copy of its own, which it gives back: x = copy.copy(x)",
                 )
-        for n, (one, before) in enumerate(zip(self._structs, self._before, strict=True)):
-            for field, was in before.items() if self.same[n] == n else ():
-                now = getattr(one, field)
-                if now is not was:
-                    self.changed.append(GivenBack(n, field, _spec(one, was, now)))
-                    found.append(now)
+        returns = [at_return(b, self._structs, [*structs_in(result)])]
+        found = given_back(b, self._structs, self._before, returns)
+        self.changed = [given for given, _ in found]
+        for each in self.changed:
+            if any(leaf.pointer for leaf in each.leaves()):  # Python could not be given that
+                b.keep_by_value(self._structs[each.of])
         self._structs, self._before = [], []
-        return found
+        return [leaf for given, [held] in found for leaf in leaves_given(b, given, held)]
 
     # -- where it has ended -------------------------------------------------------------------------
-    def set(self, result: Any, fields: Iterable[Any], values: Mapping[str, Any]) -> Any:
+    def set(
+        self,
+        result: Any,
+        leaves: Sequence[Any],
+        values: Mapping[str, Any],
+        build: Callable[[Spec, Sequence[Any]], Any],
+    ) -> Any:
         """Set what has changed of the arguments; gives the result, with the objects in it."""
         objects = _objects(self.names, values)
-        for each, value in zip(self.changed, fields, strict=True):
-            setattr(objects[each.of], each.field, value)
+        for each in self.changed:
+            count = len(each.leaves())
+            setattr(objects[each.of], each.field, taken_by_host(each, leaves[:count], objects, build))
+            leaves = leaves[count:]
         return _joined(result, self._result, objects)
 
     def check(self, function: str, values: Mapping[str, Any], reads: Reads) -> None:
@@ -107,14 +124,6 @@ def lending(specs: Mapping[str, Spec], values: Mapping[str, Any]) -> Lending:
 
 def _objects(names: Iterable[str], values: Mapping[str, Any]) -> list[Any]:
     return [one for name in names for one in structs_in(values[name])]
-
-
-def _spec(of: Any, was: Any, now: Any) -> Spec:
-    """What a changed field is; where Python could not be given that, the struct is a copy after all."""
-    spec = spec_of(now)
-    if has_structs(was) or has_structs(now) or any(leaf.pointer for leaf in spec.leaves()):
-        cast("Staging", current()).keep_by_value(of)
-    return spec
 
 
 def _which(result: Any, places: Mapping[int, int]) -> Any:

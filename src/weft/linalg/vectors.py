@@ -12,6 +12,7 @@ from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.operators import ARITHMETIC, define_operators
 from weft.lang.python_number import python_number
+from weft.lang.structs import part_of_one
 from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked, same_kind, summed
 
 T = TypeVar("T", bound=Number)
@@ -90,7 +91,7 @@ class Vector(Parts, Generic[T, N]):
         """``v.zyx``: some of the numbers as a vector."""
         names = type(self).names
         if len(name) < 2 or not all(part in names for part in name):
-            return object.__getattribute__(self, name)  # which says that there is none
+            return part_of_one(self, name)
         return cast("Any", Vector)[type(self).element, len(name)](*[getattr(self, part) for part in name])
 
     @classmethod

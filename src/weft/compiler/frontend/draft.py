@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from weft.abi.artifact import AskedTiles, Site
-from weft.compiler.frontend.lent import GivenBack
+from weft.compiler.frontend.given_back import GivenBack
 from weft.compiler.frontend.nonlocals import SharedSpec
 from weft.compiler.ir.core import Function, Global, Module, Op, Value
 from weft.compiler.source.definition import Definition
@@ -70,6 +70,8 @@ class Draft:
     """What is wrong with it, unless less memory is taken in the end."""
     changed: dict[str, type[Any]] = field(default_factory=dict[str, "type[Any]"])
     """Of which parameters it changes parts, of which class: of a copy, where Python would of the caller's."""
+    by_value: set[type[Any]] = field(default_factory=set["type[Any]"])
+    """Classes of structs of which it sets parts of copies, or what it calls does."""
     kept: frozenset[str] = frozenset()
     """Of which parameters a struct may live on: in the result, or in what is made of it."""
     same: tuple[int, ...] = ()
@@ -86,6 +88,7 @@ class Draft:
         self.refers.append((op, what))
         if isinstance(what, Draft):
             self.uses |= what.uses
+            self.by_value |= what.by_value
             self.dynamic_shared = max(self.dynamic_shared, what.dynamic_shared)
             self.bound(what.max_threads, what.min_blocks)
             self.uses_thread |= what.uses_thread

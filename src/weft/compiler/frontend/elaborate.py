@@ -90,9 +90,13 @@ class Elaborator:
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []
         self.helpers = Helpers()
-        self.changed_by_value: set[type[Any]] = set()
         self.threads = 0
         self.stepped = "python" if target.format == "python" else "native" if debug else ""
+
+    @property
+    def changed_by_value(self) -> set[type[Any]]:
+        """Classes of structs of which the code at hand, or what it calls, sets parts of copies."""
+        return self.under_way[-1].by_value
 
     def _staging(self) -> Staging:
         if not (self.checked or self.stepped):

@@ -10,33 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from weft.compiler.frontend.given_back import MADE, fields_of, taken_back
 from weft.compiler.frontend.objects import Objects, has_structs
 from weft.compiler.ir.core import Value
 from weft.lang.objects import bases_of, has_copy, is_own, note_copy, note_made, state_of
-from weft.lang.products import class_of, remade, structs_in, within
-from weft.lang.spec import Leaf, Spec, spec_of
+from weft.lang.products import class_of, objects_in, remade, structs_in, within
 from weft.lang.structs import as_read, is_struct
-from weft.record import record
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.draft import Draft
     from weft.compiler.frontend.staging import Staging
 
-FRESH, COPY = -1, -2
-"""In place of which of the lent objects a struct in a result is: one that the function made; a copy."""
-
-
-@record
-class GivenBack:
-    """A field that a function changes: of which of the objects that it is lent, and of what kind it is."""
-
-    of: int
-    field: str
-    spec: Spec
-
-    def leaves(self) -> Sequence[Leaf]:
-        """The machine values that complete it, in order."""
-        return self.spec.leaves()
+COPY, WITHIN = -2, -3
+"""As ``MADE``, in place of which of the lent objects a struct in a result is: a copy; what such one has."""
 
 
 # -- in the code that calls -------------------------------------------------------------------------
@@ -100,7 +86,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def after_call(
-    b: Objects,
+    b: Staging,
     made: Draft,
     values: Mapping[str, Any],
     lent: Lent,
@@ -116,7 +102,7 @@ def after_call(
     changed: dict[int, dict[str, Any]] = {}
     for given in made.fields:
         count = len(given.leaves())
-        changed.setdefault(given.of, {})[given.field] = given.spec.build(leaves[:count])
+        changed.setdefault(given.of, {})[given.field] = taken_back(b, given, leaves[:count], objects)
         leaves = leaves[count:]
     for n, fields in changed.items():
         held = objects[n]
@@ -125,8 +111,9 @@ def after_call(
         if not b.change(held, remade(class_of(held), parts)):
             b.keep_by_value(held)
     for name in made.kept.union(made.changed).intersection(values) if made.kept or made.changed else ():
-        for one in structs_in(values[name]):
-            note_copy(one)
+        for one in objects_in(values[name]):
+            if name in made.kept or class_of(one) in made.by_value:
+                note_copy(one)
     b.merges |= COPY in made.same
     return _joined(result, iter(made.same), objects) if has_structs(result) else result
 
@@ -142,7 +129,7 @@ def _joined(value: Any, same: Iterator[int], of: Sequence[Any]) -> Any:
             return of[which]
         for name, part in parts.items():
             object.__setattr__(value, name, part)
-        if which == FRESH:
+        if which == MADE:
             note_made(value, True)
         else:
             note_copy(value)
@@ -158,7 +145,6 @@ def take(b: Staging, values: list[Any], names: Sequence[str], objects: Lent) -> 
     given = zip(names, values, strict=True)
     made = [as_objects(v, objects.same, b.lent, n) if n in objects.names else v for n, v in given]
     b.as_lent = fields_of(b.lent)
-    b.first_of = objects.same
     return made
 
 
@@ -183,46 +169,34 @@ def as_objects(value: Any, same: Sequence[int], found: list[Any], name: str) -> 
     return value if is_own(value) else as_read(value, name)
 
 
-def fields_of(structs: Sequence[Any]) -> list[dict[str, Any]]:
-    """What the fields of structs hold now."""
-    return [{name: getattr(one, name) for name in one.__weft_names__()} for one in structs]
-
-
-def given_back(b: Staging) -> list[tuple[GivenBack, list[Any]]]:
-    """What a function gives back of the objects that it was lent, and at each return."""
-    out: list[tuple[GivenBack, list[Any]]] = []
-    for n, before in enumerate(b.as_lent):
-        if b.first_of[n] != n:
-            continue
-        for name, was in before.items():
-            values = [now[n][name] for now in b.at_returns]
-            if all(value is was for value in values):
-                continue
-            specs = list(map(spec_of, values))
-            if has_structs(was) or any(map(has_structs, values)) or any(s != specs[0] for s in specs):
-                b.keep_by_value(b.lent[n])
-            out.append((GivenBack(n, name, specs[0]), values))
-    return out
-
-
 def note_given(b: Staging, draft: Draft, names: Sequence[str], values: Sequence[Any]) -> None:
     """At the end of a function, note which parameters it keeps, and which structs are in what it gives."""
     places = {id(one): n for n, one in enumerate(b.lent)}
-    for one in {id(one): one for found in b.given_on for one in found}.values():
-        if len(bases_of(one)) != 1:  # a copy of which the caller has, whichever it is
-            note_copy(one)
-    rows = [[_which(one, found, places) for one in found] for found in b.given_on]
+    for each in b.at_returns:
+        for one, inside in zip(each.given, each.within, strict=True):
+            if not inside and len(bases_of(one)) != 1:  # a copy of which the caller has, whichever it is
+                note_copy(one)
+    rows = [
+        [
+            WITHIN if within else _which(one, each.given, places)
+            for one, within in zip(each.given, each.within, strict=True)
+        ]
+        for each in b.at_returns
+    ]
     if rows and all(len(row) == len(rows[0]) for row in rows):
         same = [column[0] if len(set(column)) == 1 else COPY for column in zip(*rows, strict=True)]
     else:
         same = []
-    for found, row in zip(b.given_on, rows, strict=True):
-        for n, (one, which) in enumerate(zip(found, row, strict=True)):
-            if which >= 0 and (n >= len(same) or same[n] != which):
+    for each, row in zip(b.at_returns, rows, strict=True):
+        copied = False
+        for n, (one, which) in enumerate(zip(each.given, row, strict=True)):
+            if which != WITHIN:
+                copied = which >= 0 and (n >= len(same) or same[n] != which)
+            if copied:
                 note_copy(one)
     draft.same = tuple(same)
     given = zip(names, values, strict=True)
-    draft.kept = frozenset([name for name, value in given if any(map(has_copy, structs_in(value)))])
+    draft.kept = frozenset([name for name, value in given if any(map(has_copy, objects_in(value)))])
 
 
 def _which(one: Any, found: Sequence[Any], places: Mapping[int, int]) -> int:
@@ -230,4 +204,4 @@ def _which(one: Any, found: Sequence[Any], places: Mapping[int, int]) -> int:
     if not is_own(one):
         return COPY
     alone = sum(one is other for other in found) == 1
-    return places.get(id(one), FRESH if alone and state_of(one) is not None else COPY)
+    return places.get(id(one), MADE if alone and state_of(one) is not None else COPY)

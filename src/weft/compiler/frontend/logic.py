@@ -29,7 +29,7 @@ from weft.lang.enums import EnumValue
 from weft.lang.maybe import Maybe, maybe, present
 from weft.lang.number import Number, number_class, to_type, unify
 from weft.lang.objects import is_own, note_copy
-from weft.lang.products import ListRow, class_of, parts_of, plain_class, settled, structs_in
+from weft.lang.products import ListRow, class_of, objects_in, parts_of, plain_class, settled, structs_in
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, spec_of
 
@@ -133,7 +133,7 @@ class Logic(Builtins, Merging):
         if isinstance(value, Maybe):  # as what stands before says
             value = value.narrowed()
         check(held, "expression")
-        if not self.merging and len(self.journal) > before[3] and any(map(is_own, structs_in(value))):
+        if not self.merging and len(self.journal) > before[3] and any(map(is_own, objects_in(value))):
             self.merges = True
             for one in structs_in(value):  # of which a copy is taken here, before its fields are restored
                 note_copy(one)
@@ -303,7 +303,7 @@ class Logic(Builtins, Merging):
         if numbers:
             a, c = self._meet(a, c, yes, no, what)
         with self.into(Region() if self.merging else self.region):  # asked where fields are not known
-            objects = any(is_own(one) for value in (a, c) for one in structs_in(value))
+            objects = any(is_own(one) for value in (a, c) for one in objects_in(value))
             self.merges |= objects
             if not (self.merging and objects):
                 kinds = spec_of(carried(as_runtime(a))), spec_of(carried(as_runtime(c)))
@@ -332,7 +332,7 @@ class Logic(Builtins, Merging):
         if all(isinstance(v, (Number, int, float)) for v in (a, c)):
             a, c = self._meet(a, c, yes, no, what)
         with self.into(Region() if self.merging else self.region):
-            if self.merging and any(is_own(one) for value in (a, c) for one in structs_in(value)):
+            if self.merging and any(is_own(one) for value in (a, c) for one in objects_in(value)):
                 self.give_up()  # what stands for None is no object, so this is a copy; fields are restored
         flag, held = Var(self, what, UNDEFINED), Var(self, what, UNDEFINED)
         changed: Fields = []

@@ -12,7 +12,7 @@ two variables may lead to objects of different rounds: such a pass fails.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, cast
 
 from weft.compiler.frontend.blanks import NO_BLANK, blank_of_spec
@@ -21,7 +21,7 @@ from weft.compiler.frontend.variables import BY_VALUE, Var, as_runtime, carried
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I64, SLOT
 from weft.lang.elaboration import Elaborator, maybe_current
-from weft.lang.objects import STATE, Merged, State, is_own, looking, state_of
+from weft.lang.objects import STATE, Merged, State, is_own, looking, note_led_to, state_of
 from weft.lang.products import remade
 from weft.lang.spec import PartsSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.lang.structs import is_mergeable, is_struct
@@ -160,6 +160,26 @@ class Merging(Objects):
         made.__dict__[STATE] = Merged(self.region, kind.__weft_names__(), bases, tag, blank)
         return made
 
+    def one_of(self, found: Sequence[Any], ways: Sequence[int], way: Value, blank: Spec) -> Any:
+        """One of several structs, of which this is the way."""
+        bases: dict[int, Any] = {}
+        tag: Value | None = None
+        for one, n in zip(found, ways, strict=True):
+            bases |= self.numbered(one)
+            number = self.number_in(one)
+            tag = number if tag is None else self.select(self._is(way, n), number, tag)
+        assert tag is not None
+        return self.merged(cast("type[Any]", type(found[0])), bases, tag, blank)
+
+    def way_of(self, ways: Mapping[int, int], tag: Value | None) -> Value:
+        """The way of the object with the number ``tag``, of those of each."""
+        found: Value | None = None
+        for number, n in ways.items():
+            way = self.constant(n, I64)
+            found = way if found is None else self.select(self._is(tag or number, number), way, found)
+        assert found is not None
+        return found
+
     def part_of(self, value: Any, name: str) -> Any:
         """A field of what is one of several objects."""
         state = state_of(value)
@@ -222,6 +242,7 @@ class Merging(Objects):
             return False
         differ = [n for n in state.fields if getattr(made, n) is not getattr(held, n)]
         parts = {name: getattr(made, name) for name in (differ if names is None else names)}
+        note_led_to(parts.values())
         for number, base in state.bases.items():
             holds = self._is(state.tag, number)
             self._change(base, {n: self._chosen(holds, part, getattr(base, n)) for n, part in parts.items()})
@@ -258,26 +279,29 @@ class Merging(Objects):
             return
         for at in range(len(self.regions), depth - 1, -1):
             region = [*self.regions, self.region][at]
-            moved: list[Any] = []
+            homes, moved = dict[int, Any](), set[tuple[Refs, int]]()
             while True:
                 found = [
                     (refs, n, base)
-                    for refs in self._outside(at)
+                    for refs in self._outside(at)  # fields of what has moved are among them
                     for n, base in refs.held.items()
-                    if _region_of(base) is region and not any(base is one for one in moved)
+                    if _region_of(base) is region and (refs, n) not in moved
                 ]
                 if not found:
                     break
-                base = found[0][2]
-                moved.append(base)
-                self._move(base, found[0][1], [refs for refs, _, one in found if one is base], at)
+                _, number, base = found[0]
+                holders = [refs for refs, _, one in found if one is base]
+                moved.update((refs, number) for refs in holders)
+                if number not in homes:
+                    homes[number] = self._move(base, number, holders, at)
+                self._lead(holders, number, homes[number])
             for refs in self._outside(at) if over else ():
                 refs.held = {n: base for n, base in refs.held.items() if _region_of(base) is not region}
             if over:
                 self.refs = [refs for refs in self.refs if refs.region is not region]
 
-    def _move(self, base: Any, number: int, holders: Sequence[Refs], depth: int) -> None:
-        """Move an object out of a region at a depth, to which these variables may lead."""
+    def _move(self, base: Any, number: int, holders: Sequence[Refs], depth: int) -> Any:
+        """Move an object out of a region at a depth, to which these variables may lead; gives its home."""
         state = cast("State", state_of(base))
         parent = [*self.regions, self.region][depth - 1]
         key = "home", state.key
@@ -294,16 +318,21 @@ class Merging(Objects):
         if len({*known, *holders}) > 1 and not fresh:
             self.give_up()  # which of them leads to the object of this round?
         for refs in holders:
-            refs.add(to, home)
+            refs.add(to, home)  # which another pass may have to know first
         holds = None
         if not fresh:
             holds = self._is(self.get(holders[0].slot, I64), number)
         names = state.fields
         self._change(home, {n: self._chosen(holds, getattr(base, n), getattr(home, n)) for n in names})
+        return home
+
+    def _lead(self, holders: Sequence[Refs], number: int, home: Any) -> None:
+        """Have variables that lead to an object lead to its home instead."""
+        to = next(iter(self.numbered(home)))
         for refs in holders:
+            refs.add(to, home)
             tag = self.get(refs.slot, I64)
-            moved = self.select(self._is(tag, number), self.constant(to, I64), tag)
-            self.set(refs.slot, moved)
+            self.set(refs.slot, self.select(self._is(tag, number), self.constant(to, I64), tag))
         self.moment += 1
 
     def _home(self, key: object, spec: Spec, region: Region) -> Any:

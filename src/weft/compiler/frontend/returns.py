@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from weft.compiler.frontend.blanks import NO_BLANK, blank_of
-from weft.compiler.frontend.lent import GivenBack, given_back
+from weft.compiler.frontend.given_back import GivenBack, given_back, leaves_given
 from weft.compiler.frontend.nonlocals import SharedSpec, changes
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.frontend.variables import as_runtime, carried
@@ -46,8 +46,8 @@ def finish(
         return StaticSpec(None), (), ()
     values = _unified(b, fn.name, _with_none([value for _, _, value in b.returns], fell))
     result, values = _result(b, values, fn.name, fell)
-    given, changed = given_back(b), [*changes(b)]
-    fields, specs = tuple([spec for spec, _ in given]), tuple([spec for _, spec in changed])
+    given, changed = given_back(b, b.lent, b.as_lent, b.at_returns), [*changes(b)]
+    fields, specs = tuple([one for one, _ in given]), tuple([spec for _, spec in changed])
     f.results = tuple(leaf.type for spec in (result, *fields, *specs) for leaf in spec.leaves())
     if not f.results:
         return result, fields, specs
@@ -60,7 +60,7 @@ def finish(
         region.ops.pop()
         b.region, b.live, b.loc = region, True, op.loc
         own = leaves_of(value) if result.leaves() else ()  # a constant stays known at compile time
-        back = (leaf for _, held in given for leaf in leaves_of(held[n]))
+        back = (leaf for one, held in given for leaf in leaves_given(b, one, held[n]))
         op.operands = (*own, *back, *(leaf for var, _ in changed for leaf in var.held()))
         region.ops.append(op)
     return result, fields, specs

@@ -14,8 +14,8 @@ from weft.compiler.frontend.draft import Draft
 from weft.compiler.frontend.dropped import Called, note_dropped
 from weft.compiler.frontend.flow import Flow
 from weft.compiler.frontend.generators import Generated, certain, extreme, first, generator, numbered, total
+from weft.compiler.frontend.given_back import at_return
 from weft.compiler.frontend.iteration import enumerated, on_device, turned, zipped
-from weft.compiler.frontend.lent import fields_of
 from weft.compiler.frontend.logic import truth
 from weft.compiler.frontend.matching import are_all, fits
 from weft.compiler.frontend.nonlocals import shared
@@ -29,7 +29,7 @@ from weft.lang.any_lanes import closed
 from weft.lang.number import Number, to_type
 from weft.lang.objects import is_own, looking, note_copy
 from weft.lang.printing import assertion, text_of, text_pieces
-from weft.lang.products import settled, structs_in
+from weft.lang.products import objects_in, settled, structs_in
 from weft.lang.python_number import python_number
 from weft.lang.returned import returned
 from weft.lang.signature import MISSING
@@ -151,7 +151,7 @@ class Staging(Flow, Access):
         """A value that nobody reads, unless it was made in a region that has ended: of that, nothing."""
         if type(value) is Var or value is UNDEFINED:
             return value
-        if self.merging and any(map(is_own, structs_in(value))):
+        if self.merging and any(map(is_own, objects_in(value))):
             return UNDEFINED
         open_regions = [*self.regions, self.region]
         here = all(
@@ -332,8 +332,7 @@ class Staging(Flow, Access):
         if self.annotation is not MISSING:
             value = returned(self.result_of, self.annotation, value)
         found = [*structs_in(value)]
-        self.given_on.append(found)
-        self.at_returns.append(fields_of(self.lent))
+        self.at_returns.append(at_return(self, self.lent, found))
         if any(map(is_own, found)):  # which may change before the result is made of it
             value = settled(value)
         for one in found:

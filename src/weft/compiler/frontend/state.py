@@ -13,6 +13,7 @@ from weft.targets import Target
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.dropped import Called
+    from weft.compiler.frontend.given_back import Return
     from weft.compiler.frontend.merged import Refs
     from weft.compiler.frontend.variables import Var
     from weft.diagnostics import CompileError
@@ -85,14 +86,9 @@ class FunctionState(Elaboration):
         """Those of which this is learnt."""
         self.lent: list[Any] = []
         """The structs of its parameters, where they are objects of the code that calls."""
-        self.first_of: tuple[int, ...] = ()
-        """Of each of them which is the first that it is."""
         self.as_lent: list[dict[str, Any]] = []
         """What the fields of each held at the beginning."""
-        self.at_returns: list[list[dict[str, Any]]] = []
-        """Likewise, at each return."""
-        self.given_on: list[list[Any]] = []
-        """The structs in what each return gives."""
+        self.at_returns: list[Return] = []
         self.ends: list[tuple[Op, Region]] = []
         """Returns that no thread comes to."""
         self.shared_vars: dict[Var, Var] = {}

@@ -22,6 +22,7 @@ from weft.lang.products import (
     annotations_of,
     class_of,
     is_numeric,
+    objects_in,
     part_names,
     parts_of,
     remade,
@@ -131,7 +132,7 @@ def _parts_with_literals(value: Any) -> list[Any] | None:
 
 def _parts_with_objects(value: Any, refs: Refs | None) -> list[Any] | None:
     """The parts of a tuple or the like with objects in it, to which variables lead if there are ``refs``."""
-    parts = None if refs is None or not any(map(is_own, structs_in(value))) else parts_of(value)
+    parts = None if refs is None or not any(map(is_own, objects_in(value))) else parts_of(value)
     return None if parts is None else list(parts)
 
 
@@ -306,8 +307,8 @@ class Var:
     def store(self, value: Any) -> None:
         """Assign; the type must be that of the first assignment."""
         value = value.load() if isinstance(value, Var) else python_number(value)
-        self.of_program = self.of_program or any(map(is_of_program, structs_in(value)))
-        if not self.b.merges and any(map(is_own, structs_in(value))):
+        self.of_program = self.of_program or any(map(is_of_program, objects_in(value)))
+        if not self.b.merges and any(map(is_own, objects_in(value))):
             self.b.merges = True
         if self.spec is None:
             value = self._create(value)
