@@ -83,7 +83,7 @@ _TIME = re.compile(r"([\d.]+) \(\s*[\d.]+%\)  (\S.*)$", re.MULTILINE)
 
 def _asked(what: Literal["passes", "remarks"], text: str, target: Target) -> str:
     """What LLVM prints when it compiles a module with an eye on itself."""
-    vectors = target.threads == "loops"
+    vectors = 2 if target.threads == "loops" else 0
     job = job_of(text, target, "asm", target.level, vectors=vectors, passes=target.level > 0)
     found = importlib.util.find_spec("llvmlite")
     folders = [str(Path(worker.__file__).parent)]

@@ -21,8 +21,9 @@ llvm: Any = _binding  # it has no types
 class Job(NamedTuple):
     """What to make of a module's text.
 
-    ``cpu`` may be ``native``, this machine. ``vectors`` says whether loops become vectors; without
-    ``passes`` only the code generator optimises. ``check`` only says whether LLVM takes the text.
+    ``cpu`` may be ``native``, this machine. ``vectors`` says what becomes vectors: loops (1), also what
+    stands side by side (2). Without ``passes`` only the code generator optimises. ``check`` only says whether
+    LLVM takes the text.
     """
 
     text: str
@@ -31,7 +32,7 @@ class Job(NamedTuple):
     cpu: str
     features: str
     level: int = 3
-    vectors: bool = False
+    vectors: int = 0
     passes: bool = True
     orders_zeros: bool = False
     """Whether the machine's extremes of floats tell -0 from 0; comparisons and Python's do not."""
@@ -138,7 +139,7 @@ def _read(job: Job, machine: Any) -> Any:
 def _optimised(job: Job, machine: Any, module: Any, started: Callable[[Any], object] | None) -> Any:
     """The module as the job's passes make it, or another."""
     options = llvm.create_pipeline_tuning_options(speed_level=job.level)
-    options.loop_vectorization = options.slp_vectorization = job.vectors
+    options.loop_vectorization, options.slp_vectorization = job.vectors > 0, job.vectors > 1
     options.loop_unrolling = True
     options.loop_interleaving = False
     builder = llvm.create_pass_builder(machine, options)
