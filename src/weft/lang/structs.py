@@ -21,7 +21,7 @@ from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.number import Number, to_type
 from weft.lang.objects import STATE, Merged, bases_of, has_copy, is_own, note_copy, note_made, state_of
-from weft.lang.products import class_of, part_names, refuse_change, remade
+from weft.lang.products import class_of, part_names, refuse_change, remade, structs_in
 from weft.lang.promote import fits
 from weft.lang.python_number import python_number
 from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
@@ -284,7 +284,10 @@ def _copied(self: object) -> Any:
 def _copied_deep(self: object, memo: Any) -> Any:
     from copy import deepcopy
 
-    known = memo.setdefault("weft", {})  # by each object that it may be, what it is copied as
+    if "weft" not in memo:
+        kinds = [*map(type, structs_in(self))]
+        memo["weft"] = {}, {kind for kind in kinds if kinds.count(kind) > 1}
+    known, twice = memo["weft"]  # by each object that it may be, what it is copied as
     if any(known.setdefault(id(base), self) is not self for base in bases_of(self)):
         refuse(
             "shared-value",
@@ -293,7 +296,8 @@ def _copied_deep(self: object, memo: Any) -> Any:
             hint="copy each part: copy.copy(...)",
         )
     made = remade(type(self), [deepcopy(getattr(self, name), memo) for name in struct_fields(type(self))])
-    note_made(made, True)
+    # of values nobody knows which of them are one: what is made of these is a value, too
+    note_made(made, type(self) not in twice or state_of(self) is None or is_own(self))
     return made
 
 

@@ -281,7 +281,8 @@ class _Aliases:
         targets: list[_Target] = []
         for target, found in single:
             if name := root_of(target):  # else no variable of the function leads to what is set
-                one = _Target(name, not isinstance(target, ast.Name), self._near(found, of))
+                near = self._near(frozenset([source for source in found if not source.deep]), of)
+                one = _Target(name, not isinstance(target, ast.Name), near)
                 out |= _paired(one, frozenset(whole), permuted) | _twice(name, found, of)
                 out = out.union(*[self._alike(one, other) for other in targets])
                 targets.append(one)
@@ -397,7 +398,7 @@ def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, Sources]
 def _paired(one: _Target, whole: frozenset[str], permuted: bool) -> set[Pair]:
     """Pairs of a target with what it shares its object with; ``whole``: variables that are assigned too."""
     out: set[Pair] = set()
-    for (other, calls, inner), by, taken in one.near:
+    for (other, calls, inner, _), by, taken in one.near:
         if other == MADE:
             out.add(Pair(one.name, other, calls, by, (one.part, inner)))
         elif other == one.name and one.part and not permuted:
@@ -411,12 +412,15 @@ def _twice(name: str, found: Sources, of: ByName) -> set[Pair]:
     """Pairs of a name with itself: its object holds another one in two places, as ``Ray(a, a)`` does."""
     out: set[Pair] = set()
     for source in found:
+        calls = tuple([step._replace(whole=True) for step in source.calls])
         out |= {
-            Pair(name, name, together(source.calls, p.calls), p.by, p.inside)
+            Pair(name, name, together(calls, p.calls), p.by, p.inside)
             for p in of.get(source.name, ())
             if p.other == source.name
         }
         for other in found:
+            if source.deep or other.deep:
+                continue
             if source.name == other.name != MADE and are_beside(source.calls, other.calls):
                 calls = together(source.calls, other.calls)
                 out.add(Pair(name, name, calls, other.name, (False, source.inner or other.inner)))
@@ -484,7 +488,7 @@ class Aliases:
         out: list[tuple[str, Calls]] = []
         for at in self.at.values():
             if isinstance(at.node, ast.Return):
-                for name, calls, _ in sources(at.node.value):
+                for name, calls, *_ in sources(at.node.value):
                     out += [
                         (p.other[1:-1], together(calls, p.calls))
                         for p in at.pairs
@@ -507,7 +511,7 @@ class Aliases:
         """The calls on each way of what it returns, if the last of them makes it."""
         out: list[Calls] = []
         for at in self.at.values():
-            for name, calls, _ in sources(at.node.value) if isinstance(at.node, ast.Return) else ():
+            for name, calls, *_ in sources(at.node.value) if isinstance(at.node, ast.Return) else ():
                 ways = [p.calls for p in at.pairs if p.one == name and p.other == MADE]
                 out += [calls] if name == MADE else [together(calls, way) for way in ways]
         return out

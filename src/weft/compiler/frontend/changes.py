@@ -229,7 +229,7 @@ def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -
             refuse_shared(parameter, parameter, kind)
         sharing = Sharing(by.fn, by.frame, kind)
         beside = {s.name for one in rest for s in sources(one) if sharing.shares_by_all(s.calls)}
-        for name, calls, _ in (*sources(given), *_items_of(by.at.node, by.call, sources(given))):
+        for name, calls, *_ in (*sources(given), *_items_of(by.at.node, by.call, sources(given))):
             if name != MADE and name not in by.names.own | by.names.lent:
                 if sharing.shares_by_all(calls) and sharing.is_of(name, calls):
                     _refuse_call(callee, parameter, name, given, name)

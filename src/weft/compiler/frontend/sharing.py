@@ -74,7 +74,9 @@ class Sharing:
     # -- what calls give back -----------------------------------------------------------------
     def shares_by_all(self, calls: Calls) -> bool:
         """Whether an object may come through all of these calls."""
-        return all(self.shares(step.call, step.at) for step in calls)
+        return all(
+            self.shares(step.call, step.at) or (step.whole and self.is_deep(step.call)) for step in calls
+        )
 
     def shares(self, call: ast.AST, at: int | str | None = None) -> bool:
         """Whether a call may give an object that it was given, or that is within what it was given.
@@ -93,7 +95,7 @@ class Sharing:
         callee = self._callee(call)
         if isinstance(callee, type):
             return may_hold(callee, self.kind, _field(call, callee, at))
-        if callee is copy.deepcopy:
+        if self.is_deep(call):
             return False
         if id(callee) in _COPIED and call.args:
             copied = [class_of_operand(arm, self.frame, self.fn) for arm in _arms(call.args[0])]
@@ -134,6 +136,10 @@ class Sharing:
         if self.deep > _DEEPEST or not all(map(self.shares, around)):
             return False
         return any(map(self._makes_twice, made_by))
+
+    def is_deep(self, call: ast.AST) -> bool:
+        """Whether a call copies all, where an object in two places stays one."""
+        return isinstance(call, ast.Call) and self._callee(call) is copy.deepcopy
 
     def is_copy(self, call: ast.AST) -> bool:
         """Whether a call makes a new object with the parts of another."""
@@ -267,7 +273,7 @@ class Sharing:
     def is_of(self, name: str, calls: Calls) -> bool:
         """Whether what a name outside stands for, or a function called by it, has objects of the class."""
         assert self.frame is not None
-        call, at = calls[-1] if calls else (None, 0)
+        call, at = calls[-1][:2] if calls else (None, 0)
         value = self._callee(call) if at is None and isinstance(call, ast.Call) else MISSING
         return self._keeps(seen(name, self.frame, self.fn) if value is MISSING else value)
 
@@ -386,7 +392,7 @@ class Sharing:
         """Whether the first name is of a struct that was made with the other in another field than this."""
         if len(pair.calls) != 1 or pair.inside[0]:
             return False
-        (call, at), cls = pair.calls[0], class_of_variable(self._locals.get(pair.one))
+        (call, at), cls = pair.calls[0][:2], class_of_variable(self._locals.get(pair.one))
         if not is_struct(cls) or not takes_fields(cls) or not isinstance(call, ast.Call):
             return False
         starred = any(isinstance(argument, ast.Starred) for argument in call.args)
@@ -503,7 +509,9 @@ def _settling(fn: Definition, frame: FrameType, kinds: Iterable[type[Any]]) -> S
             twice = any(of.gives_twice(source.calls) for of in sharings)
             return source._replace(calls=()) if twice else None
         for step in source.calls:
-            if not any(of.shares(step.call, step.at) for of in sharings):
+            if sharings[0].is_deep(step.call):
+                source = source._replace(deep=True)
+            elif not any(of.shares(step.call, step.at) for of in sharings):
                 return None
             if sharings[0].is_copy(step.call):
                 source = source._replace(inner=True)

@@ -24,6 +24,8 @@ class Step(NamedTuple):
 
     call: ast.AST
     at: int | str | None
+    whole: bool = False
+    """Whether both places of an object go through it, in what has them."""
 
 
 Calls = tuple[Step, ...]
@@ -37,6 +39,8 @@ class Source(NamedTuple):
     name: str
     calls: Calls = ()
     inner: bool = False
+    deep: bool = False
+    """Whether the object is copied, and only what it holds twice is held twice again."""
 
 
 Sources = frozenset[Source]
@@ -98,7 +102,7 @@ def _parts(node: ast.AST, calls: Calls, inner: bool) -> Sources:
 
 def _is_callee(source: Source) -> bool:
     """Whether a name is that of the function that is called."""
-    call, at = source.calls[-1] if source.calls else (None, None)
+    call, at = source.calls[-1][:2] if source.calls else (None, None)
     return at is None and isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
 
 
