@@ -267,9 +267,13 @@ RIGHT = [
     "pair = Pair(a, a); pair = moved(pair); return pair.one.x + pair.other.x",
     "pair = exchanged(kept(a)); again = pair; again.one.x = 5.0; return again.one.x + again.other.x",
     "pair = moved(doubled(b)); return pair.one.x + pair.other.x",
+    "pair = Pair(a, b) if x > 0.0 else Pair(b, a); f = lambda: b.x; pair.one.x = 5.0; return f()",
+    "pair = Pair(a, b) if x > 0.0 else Pair(b, a); pair.one.x = 5.0; return pair.one.x + b.x",
 ]
 SHARED = [
-    "pair = Pair(a, b) if x > 0.0 else Pair(b, a); pair.one.x = 5.0; return pair.one.x + b.x",
+    "pair = Pair(a, b); pair = pair if x > 0.0 else Pair(b, a)\n"
+    "    def f() -> Float64: return b.x\n"
+    "    k = f(); pair.one.x = 5.0; return k + pair.one.x + b.x",
 ]
 
 

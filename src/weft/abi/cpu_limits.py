@@ -1,6 +1,9 @@
-"""How many threads there are, at most, where threads are loops."""
+"""How many threads there are, at most, where threads are loops; and what is much for caches."""
 
 from __future__ import annotations
+
+import functools
+import os
 
 ORDERS = 8
 """In so many orders a schedule has the threads of a block go (``passes/thread_order.py``)."""
@@ -14,3 +17,16 @@ MOST_TOGETHER = 1 << 30
 """Threads that one loop goes over, at most: those of a block, or of blocks that follow each other."""
 STRIP = 16
 """Kernels for blocks of a multiple of so many threads along x have no loops for single ones."""
+
+
+@functools.cache
+def large() -> int:
+    """How many bytes a launch writes at least that stores past the caches: three quarters of the last one's.
+
+    Source: glibc's ``x86_non_temporal_threshold``, which ``memcpy`` goes by.
+    """
+    try:
+        size = os.sysconf("SC_LEVEL3_CACHE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        size = 0
+    return (size if size > 0 else 32 << 20) // 4 * 3

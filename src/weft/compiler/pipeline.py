@@ -111,9 +111,11 @@ class Compilation:
         from weft.compiler.support import support
 
         order = max(options.order for options in self.options)
-        even = all(options.even for options in self.options)
+        even, large = (all(each) for each in zip(*[(o.even, o.large) for o in self.options], strict=True))
         with timed("passes"):
-            passed = run_passes(self.module, self.target, order=order, even=even, debug=self.debug)
+            passed = run_passes(
+                self.module, self.target, order=order, even=even, large=large, debug=self.debug
+            )
         with timed("lower"):
             return lower_module(passed, self.target, support, places=places, debug=self.debug)
 

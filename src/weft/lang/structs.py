@@ -291,7 +291,7 @@ def _copied_deep(self: object, memo: Any) -> Any:
     if any(known.setdefault(id(base), self) is not self for base in bases_of(self)):
         refuse(
             "shared-value",
-            f"two parts of what is copied here may be one {type(self).__name__}: run time knows",
+            f"two parts of what is copied here may be the same {type(self).__name__}",
             notes=("copy.deepcopy would make one copy of it",),
             hint="copy each part: copy.copy(...)",
         )

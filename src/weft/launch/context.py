@@ -44,7 +44,7 @@ from weft.launch.launched import Launched, LaunchOptions, ReadyLaunch
 from weft.launch.loaded import Loaded
 from weft.launch.made_again import MadeAgain
 from weft.launch.profile import Call, is_profiled, put
-from weft.launch.ranges import describe_over, is_even
+from weft.launch.ranges import describe_over, is_even, is_large
 from weft.launch.tiles import Descriptors, MakesTiles
 from weft.launch.variants import Variants
 from weft.runtime.allocation import Allocation
@@ -493,14 +493,17 @@ class DeviceContext(MakesTiles, BaseContext):
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
             even = plan is None and is_even(self.info, place[1])
-            options = self._options(kernel, way, not early and are_apart(taken.memory), even)
+            much = not any(self._always) and is_large(self.info, *place)
+            options = self._options(kernel, way, not early and are_apart(taken.memory), even, much)
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):
                 return attributes, taken, place, options, found
 
-    def _options(self, kernel: Kernel[...], over: Over | None, distinct: bool, even: bool) -> CompileOptions:
+    def _options(
+        self, kernel: Kernel[...], over: Over | None, distinct: bool, even: bool, much: bool = False
+    ) -> CompileOptions:
         level = self._opt_level if kernel.opt_level is None else kernel.opt_level
-        return CompileOptions(over, distinct, *self._always, even, level)
+        return CompileOptions(over, distinct, *self._always, even, much, level)
 
     def _examine(
         self,

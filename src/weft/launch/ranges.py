@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 
-from weft.abi.cpu_limits import STRIP
+from weft.abi.cpu_limits import STRIP, large
 from weft.compiler.frontend.options import Over
 from weft.compiler.source.python import definition_of
 from weft.gpu.over import run_over
@@ -58,6 +59,17 @@ def _threads_are_loops(info: DeviceInfo) -> bool:
 def is_even(info: DeviceInfo, block: Sequence[int] = (STRIP,)) -> bool:
     """Whether kernels are compiled for blocks of whole strips of threads, and this is one."""
     return block[0] % STRIP == 0 and _threads_are_loops(info)
+
+
+def is_large(info: DeviceInfo, grid: Sequence[int], block: Sequence[int], plan: OverPlan | None) -> bool:
+    """Whether a launch may write more than the caches of a CPU hold: 4 bytes a thread."""
+    threads = math.prod((*grid, *block) if plan is None else plan.extents)
+    return 4 * threads >= large() and _threads_are_loops(info)
+
+
+def small_grid(info: DeviceInfo, block: Sequence[int], most: int) -> int:
+    """How many blocks a launch along x has at most that writes no more (``is_large``)."""
+    return min(most, (large() - 1) // (4 * math.prod(block))) if _threads_are_loops(info) else most
 
 
 def most_blocks(info: DeviceInfo) -> tuple[int, int, int]:

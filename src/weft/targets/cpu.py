@@ -48,6 +48,7 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         sync_scopes={"block": "block"},
         rare_convention="preserve_allcc" if family in ("x86", "aarch64") else "",
         telling_convention="preserve_mostcc" if family in ("x86", "aarch64") else "",
+        waits_for_streams="llvm.x86.sse.sfence" if family == "x86" else "",
         aliases=aliases,
     )
 

@@ -114,6 +114,8 @@ class Target:
     ``rare_convention`` is LLVM's for functions that are seldom called, and leave registers to their callers;
     ``telling_convention`` for those of them that call C. On x86 these cannot leave vectors alone: LLVM clears
     their upper halves (``vzeroupper``) where a function returns that has kept them.
+    ``waits_for_streams`` is the intrinsic by which a thread waits for its stores that go past the caches;
+    where there is none, none does.
     ``level`` is how much LLVM optimises for it, from 0 to 3. ``residence`` says how many blocks its
     multiprocessors hold.
     ``words`` are names that the target's assembler gives a meaning of its own.
@@ -131,6 +133,7 @@ class Target:
     kernel_convention: str = ""
     rare_convention: str = ""
     telling_convention: str = ""
+    waits_for_streams: str = ""
     supported: frozenset[Feature] = frozenset()
     warp_size: int = 1
     converts_halves: bool = True

@@ -230,6 +230,10 @@ _declare("weft.host_look", "state:i64 *rest", "", "place:str every?:bool")
 _declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)
 _declare("weft.give_memory", "memory:ptr", writes=True)
 
+# So many words of 4 bytes go past the caches, to the first address; wait until all of them have.
+_declare("weft.stream", "to:ptr from:ptr words:i64", writes=True, lets_go=True)
+_declare("weft.streamed", lets_go=True)
+
 # In a resumable function: on to other threads, until this one is resumed; ``place`` is noted at an address.
 # Others go on with it by its handle, or end it there.
 _declare("weft.suspend", "noted:ptr", "", "place:str", sync=rules.barrier_sync)

@@ -187,6 +187,68 @@ def _shuffle(lw: Lowering, op: Op) -> None:
     lw.set(op, f"shufflevector {lw.args(op)}, <{len(mask)} x i32> <{picks}>")
 
 
+def _stream(lw: Lowering, op: Op) -> None:
+    """Words up to a line of 64 bytes, whole lines, which nothing reads before, and what is left."""
+    name = "weft.stream"
+    if name not in lw.declared:
+        past = f"align {4 * _WORDS}, !nontemporal {lw.meta('!{i32 1}')}"
+        plain, line = ("i32", "align 4"), (f"<{_WORDS} x i32>", past)
+        lw.declared[name] = "\n".join(
+            [
+                f"define internal void @{name}(ptr %to, ptr %from, i64 %words) "
+                'noinline nounwind "no-builtins" {',
+                "entry:",
+                "  %at = ptrtoint ptr %to to i64",
+                "  %back = sub i64 0, %at",
+                f"  %odd = and i64 %back, {4 * _WORDS - 1}",
+                "  %rest = lshr i64 %odd, 2",
+                "  %few = icmp ult i64 %words, %rest",
+                "  %head = select i1 %few, i64 %words, i64 %rest",
+                "  %left = sub i64 %words, %head",
+                f"  %lines = and i64 %left, {-_WORDS}",
+                "  %end = add i64 %head, %lines",
+                "  br label %a",
+                *_copies(lw, "a", "0", "%head", "b", 1, *plain),
+                *_copies(lw, "b", "%head", "%end", "c", _WORDS, *line),
+                *_copies(lw, "c", "%end", "%words", "done", 1, *plain),
+                "done:",
+                "  ret void",
+                "}",
+            ]
+        )
+    lw.put(f"call void @{name}({lw.args(op)})")
+
+
+_WORDS = 16
+"""In a line."""
+
+
+def _copies(
+    lw: Lowering, name: str, first: str, end: str, then: str, step: int, kind: str, how: str
+) -> list[str]:
+    """A loop that copies words, so many at a time, and goes on elsewhere."""
+    before = {"a": "entry", "b": "a", "c": "b"}[name]
+    alone = lw.meta(f'distinct !{{@self, !{{!"llvm.loop.unroll.disable"}}, !{{!"weft.{name}"}}}}')
+    return [
+        f"{name}:",
+        f"  %{name}.n = phi i64 [ {first}, %{before} ], [ %{name}.next, %{name}.each ]",
+        f"  %{name}.more = icmp ult i64 %{name}.n, {end}",
+        f"  br i1 %{name}.more, label %{name}.each, label %{then}",
+        f"{name}.each:",
+        f"  %{name}.from = getelementptr i32, ptr %from, i64 %{name}.n",
+        f"  %{name}.to = getelementptr i32, ptr %to, i64 %{name}.n",
+        f"  %{name}.held = load {kind}, ptr %{name}.from, align 4",
+        f"  store {kind} %{name}.held, ptr %{name}.to, {how}",
+        f"  %{name}.next = add i64 %{name}.n, {step}",
+        f"  br label %{name}, !llvm.loop {alone}",
+    ]
+
+
+def _streamed(lw: Lowering, op: Op) -> None:
+    lw.declare(lw.target.waits_for_streams, "void", "")
+    lw.put(f"call void @{lw.target.waits_for_streams}()")
+
+
 LOWER: LoweringTable = {
     "weft.slot": _slot,
     "weft.get": _get,
@@ -200,6 +262,8 @@ LOWER: LoweringTable = {
     "llvm.atomicrmw": _atomicrmw,
     "llvm.cmpxchg": _cmpxchg,
     "llvm.fence": _fence,
+    "weft.stream": _stream,
+    "weft.streamed": _streamed,
     "vector.splat": _splat,
     "vector.extractelement": _extract,
     "vector.insertelement": _insert,

@@ -20,6 +20,7 @@ from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
 from weft.compiler.passes.short_compares import short_compares
 from weft.compiler.passes.short_divisions import short_divisions
+from weft.compiler.passes.streaming_stores import streaming_stores
 from weft.compiler.passes.thread_order import groups_turn, in_order
 from weft.compiler.passes.written_out import written_out
 from weft.targets import Target
@@ -33,6 +34,7 @@ def run_passes(
     *,
     order: int = 0,
     even: bool = False,
+    large: bool = False,
     debug: bool = False,
     seen: Callable[[str, Module], object] | None = None,
 ) -> Module:
@@ -40,8 +42,8 @@ def run_passes(
 
     Where threads are the machine's, most modules are that themselves: nothing ends threads early in them,
     and no thread does several elements. ``order``: that of threads that are loops (``thread_order``);
-    ``even``: their blocks have a multiple of ``STRIP`` of them along x; ``debug``: arrays stay. ``seen`` is
-    called with the module after each pass.
+    ``even``: their blocks have a multiple of ``STRIP`` of them along x; ``large``: a launch may write more
+    than caches hold; ``debug``: arrays stay. ``seen`` is called with the module after each pass.
     """
     loops = target.threads == "loops"
     if not loops and not _changes(module):
@@ -59,6 +61,7 @@ def run_passes(
         (loops and not debug, conversions),
         (loops, partial(_thread_loops, even=even, order=order)),
         (loops and not debug, short_compares),
+        (loops and large and bool(target.waits_for_streams), streaming_stores),
         (loops and even, pairs),
         (loops and order > 0, partial(in_order, order=order)),
         (loops, heap_arrays),
