@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
+from pathlib import Path
 
 ORDERS = 8
 """In so many orders a schedule has the threads of a block go (``passes/thread_order.py``)."""
@@ -19,14 +19,19 @@ STRIP = 16
 """Kernels for blocks of a multiple of so many threads along x have no loops for single ones."""
 
 
+TOUCHED = 16
+"""As many bytes a thread of a launch is taken to read and write, where nothing is known of it."""
+
+
 @functools.cache
 def large() -> int:
-    """How many bytes a launch writes at least that stores past the caches: three quarters of the last one's.
+    """How many bytes a launch reads and writes at least whose stores go past the caches: 1.5 of the last.
 
-    Source: glibc's ``x86_non_temporal_threshold``, which ``memcpy`` goes by.
+    Source: glibc's ``x86_non_temporal_threshold``, of what ``memcpy`` writes three quarters.
     """
+    last = Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
     try:
-        size = os.sysconf("SC_LEVEL3_CACHE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        size = 0
-    return (size if size > 0 else 32 << 20) // 4 * 3
+        size = int(last.read_text().strip().rstrip("K")) << 10
+    except (OSError, ValueError):
+        size = 32 << 20
+    return size // 2 * 3

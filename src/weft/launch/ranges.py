@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Sequence
 
-from weft.abi.cpu_limits import STRIP, large
+from weft.abi.cpu_limits import STRIP, TOUCHED, large
 from weft.compiler.frontend.options import Over
 from weft.compiler.source.python import definition_of
 from weft.gpu.over import run_over
@@ -62,14 +62,14 @@ def is_even(info: DeviceInfo, block: Sequence[int] = (STRIP,)) -> bool:
 
 
 def is_large(info: DeviceInfo, grid: Sequence[int], block: Sequence[int], plan: OverPlan | None) -> bool:
-    """Whether a launch may write more than the caches of a CPU hold: 4 bytes a thread."""
+    """Whether a launch may read and write more than the caches of a CPU hold."""
     threads = math.prod((*grid, *block) if plan is None else plan.extents)
-    return 4 * threads >= large() and _threads_are_loops(info)
+    return TOUCHED * threads >= large() and _threads_are_loops(info)
 
 
 def small_grid(info: DeviceInfo, block: Sequence[int], most: int) -> int:
-    """How many blocks a launch along x has at most that writes no more (``is_large``)."""
-    return min(most, (large() - 1) // (4 * math.prod(block))) if _threads_are_loops(info) else most
+    """How many blocks a launch along x has at most that is not (``is_large``)."""
+    return min(most, (large() - 1) // (TOUCHED * math.prod(block))) if _threads_are_loops(info) else most
 
 
 def most_blocks(info: DeviceInfo) -> tuple[int, int, int]:

@@ -43,7 +43,7 @@ class CompileOptions(NamedTuple):
     """Where threads are loops: blocks have a multiple of ``STRIP`` (``abi.cpu_launch``) threads along x, as
     most do. Their loops are whole vectors, without one for what is left."""
     large: bool = False
-    """Where threads are loops: the launch may write more than caches hold (``abi.cpu_limits.large``)."""
+    """Where threads are loops: a launch may touch more memory than caches hold (``abi.cpu_limits``)."""
     opt_level: int | None = None
     """How much LLVM and the target's assembler optimise, from 0 to 3; None is as much as the target says."""
 

@@ -42,8 +42,8 @@ def run_passes(
 
     Where threads are the machine's, most modules are that themselves: nothing ends threads early in them,
     and no thread does several elements. ``order``: that of threads that are loops (``thread_order``);
-    ``even``: their blocks have a multiple of ``STRIP`` of them along x; ``large``: a launch may write more
-    than caches hold; ``debug``: arrays stay. ``seen`` is called with the module after each pass.
+    ``even``: their blocks have a multiple of ``STRIP`` of them along x; ``large``: a launch may read and
+    write more than caches hold; ``debug``: arrays stay. ``seen`` is called with the module after each pass.
     """
     loops = target.threads == "loops"
     if not loops and not _changes(module):

@@ -1,10 +1,10 @@
-"""Stores past the caches, where a launch writes more than they hold: a processor need not read it first.
+"""Stores past the caches, where a launch touches more memory than they hold: lines need not be read first.
 
 A store reads the line of memory that it writes a part of, so that ``c[i] = a[i] + b[i]`` moves four arrays.
 Whole lines may be written without. In a loop over threads that writes elements one behind the other, which
 nothing in it reads, threads write to a line of the stack ``_CHUNK`` elements at a time, and these go to
 memory from there, line by line: so LLVM makes vectors of the loop as of any other, and lines are whole
-wherever the array begins. In launches that write less all stays as it was, but for a test.
+wherever the array begins. In smaller launches of the same code all stays as it was, but for a test.
 
 Such stores may come after later ones. Kernels with atomics or fences, by which blocks tell others what they
 have written, have none; where a worker ends, it waits for its own.
@@ -13,7 +13,7 @@ have written, have none; where a worker ends, it waits for its own.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from weft.abi.cpu_limits import large
 from weft.compiler.ir.builder import Builder
@@ -32,7 +32,7 @@ _CHUNK = 1 << _SHIFT
 """Elements; with longer ones reading and writing take turns that are too long for memory, measured."""
 _LINE = 64
 """Bytes of memory that a processor reads and writes at once."""
-_SHORTEST = 64
+_SHORTEST = 32
 """A loop of fewer elements is not worth the way over the stack."""
 _MOST = 4
 """Arrays that one loop writes so: each takes a place in the nearest cache."""
@@ -81,33 +81,36 @@ class _Streaming:
         self.b = Builder()
         self.b.loc = blocks.loc
         self.head: list[Op] = []
-        self.threads: Value | None = None
-        self.any: Value | None = None
 
     def rewrite(self) -> None:
         """Rewrite each loop that writes such elements."""
-        self._region(self.blocks.regions[-1])
-        if self.any is None:
+        b, ops = self.b, self.f.body.ops
+        loops = [op for op in self.blocks.regions[-1].walk() if _is_parallel(op)]
+        found = {loop: streams for loop in loops if (streams := self._streams(loop))}
+        if not found:
             return
-        at = self.f.body.ops.index(self.blocks)
-        self.f.body.ops[at:at] = self.head
-        with self.b.into(Region()) as end:
-            self.b.emit("weft.streamed")
-        at = self.f.body.ops.index(self.blocks) + 1
-        with self.b.into(Region()) as behind:
-            self.b.branch(self.any, end)
-        self.f.body.ops[at:at] = behind.ops
+        with b.into(Region([], self.head)):
+            launch = LaunchRecord(b, self.f.args[-1])
+            extents = [*launch.fields("grid"), *launch.fields("block")]
+            threads = functools.reduce(lambda n, m: b.arith("muli", n, m), extents)
+            much = b.compare("sge", threads, b.constant(-(-large() // _touched(loops)), I64))
+        self._region(self.blocks.regions[-1], found, much)
+        with b.into(Region()) as behind:
+            with b.into(Region()) as end:
+                b.emit("weft.streamed")
+            b.branch(much, end)
+        at = ops.index(self.blocks)
+        ops[at : at + 1] = [*self.head, self.blocks, *behind.ops]
 
-    def _region(self, region: Region) -> None:
+    def _region(self, region: Region, found: Mapping[Op, list[_Stream]], much: Value) -> None:
         ops, region.ops[:] = region.ops[:], []
         for op in ops:
-            found = self._streams(op) if op.name == "weft.for" and op.attrs["parallel"] is True else []
-            if found:
+            if op in found:
                 with self.b.into(region):
-                    self._emit(op, found)
+                    self._emit(op, found[op], much)
                 continue
             for inner in op.regions:
-                self._region(inner)
+                self._region(inner, found, much)
             region.ops.append(op)
 
     def _streams(self, loop: Op) -> list[_Stream]:
@@ -117,10 +120,10 @@ class _Streaming:
         short = ends[0] is not None and ends[1] is not None and ends[1] - ends[0] < _CHUNK
         if ends[2] != 1 or short or not all(op.name in _SIMPLE or _is_pure(op) for op in every):
             return []
-        (index,) = body.args
-        inside = {v for op in every for v in (*op.results, *(a for r in op.regions for a in r.args))}
-        strides = Strides(lambda v: v is index, lambda v: v not in inside or integer(v) is not None)
-        touched = [_array(op.operands[0]) for op in every if op.name in ("llvm.load", "llvm.store")]
+        strides, touched = (
+            _strides(loop),
+            [_array(op.operands[0]) for op in every if op.name in ("llvm.load", "llvm.store")],
+        )
         if None in touched:
             return []
         found: list[_Stream] = []
@@ -141,29 +144,12 @@ class _Streaming:
         self.head.append(cast)
         return cast.result
 
-    def _is_large(self, size: int) -> Value:
-        """Whether the launch writes so much, if each thread writes so many bytes."""
-        b = self.b
-        with b.into(Region()) as head:
-            if self.threads is None:
-                launch = LaunchRecord(b, self.f.args[-1])
-                extents = [*launch.fields("grid"), *launch.fields("block")]
-                self.threads = functools.reduce(lambda n, m: b.arith("muli", n, m), extents)
-            past = b.compare("sge", self.threads, b.constant(-(-large() // size), I64))
-            if self.any is None:
-                self.any = past
-            else:
-                self.any = b.arith("ori", self.any, past)
-        self.head += head.ops
-        return past
-
-    def _emit(self, loop: Op, streams: list[_Stream]) -> None:
+    def _emit(self, loop: Op, streams: list[_Stream], much: Value) -> None:
         b, (first, last, one) = self.b, loop.operands
         b.loc = loop.loc
-        enough = self._is_large(sum(each.size for each in streams))
         every, zero, one_round = b.arith("subi", last, first), b.constant(0, I64), b.constant(1, I64)
         long = b.compare("sge", every, b.constant(_SHORTEST, I64))
-        past, size = b.arith("andi", enough, long), b.constant(_CHUNK, I64)
+        past, size = b.arith("andi", much, long), b.constant(_CHUNK, I64)
         body, (index,) = loop.regions[0], loop.regions[0].args
         # chunks end where lines of the first array do, so the first chunk begins before the loop does
         address = self._at(body, streams[0].store.operands[0], index, first)
@@ -206,6 +192,30 @@ class _Streaming:
         for op in reversed(made):
             self.b.region.ops.append(clone_op(op, mapping))
         return mapping.get(address, address)
+
+
+def _touched(loops: Iterable[Op]) -> int:
+    """How many bytes of memory a round of each of these loops reads and writes, of each array once."""
+    sizes = dict[Value | None, int]()
+    for loop in loops:
+        strides = _strides(loop)
+        for op in loop.regions[0].walk():
+            if op.name in ("llvm.load", "llvm.store") and _is_global(op.operands[0].type):
+                kind, array = (op.results or op.operands[1:])[0].type, _array(op.operands[0])
+                stride = min(abs(strides.of(op.operands[0]) or 0), _LINE)
+                sizes[array] = max(sizes.get(array, 0), kind.bits // 8, stride)
+    return sum(sizes.values())
+
+
+def _strides(loop: Op) -> Strides:
+    """By how much what a loop computes grows with each round."""
+    (body,) = loop.regions
+    inside = {v for op in body.walk() for v in (*op.results, *(a for r in op.regions for a in r.args))}
+    return Strides(lambda v: v in body.args, lambda v: v not in inside or integer(v) is not None)
+
+
+def _is_parallel(op: Op) -> bool:
+    return op.name == "weft.for" and op.attrs["parallel"] is True
 
 
 def _is_pure(op: Op) -> bool:
