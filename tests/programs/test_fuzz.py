@@ -17,7 +17,7 @@ from tests.fuzz.program import Argument, Program, model_text, weft_text
 from tests.fuzz.scalars import Number
 from tests.fuzz.shrink import shrunk
 
-PROGRAMS = {"cpu": 170, "threads": 10, "checked": 15, "interpreter": 30, "cuda": 190}
+PROGRAMS = {"cpu": 120, "threads": 10, "checked": 12, "interpreter": 24, "cuda": 190}
 JOBS = 2
 
 

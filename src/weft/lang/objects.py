@@ -126,7 +126,7 @@ def note_copy(value: Any) -> None:
         if state.led_to:
             refuse(
                 "shared-value",
-                f"{a_(type(value).__name__)} to which a function has had a field lead is copied here",
+                f"{a_(type(value).__name__)} that a function has put into a field is copied here",
                 notes=("the copy would not change with it",),
                 hint="copy it yourself: x = copy.copy(x)",
             )
