@@ -177,6 +177,38 @@ def swap_parts(q: Q, r: Q, k: Int) -> Q:
     return q
 
 
+@struct
+class R:
+    q: Q
+    p: P
+
+    def put(self, p: P):
+        self.p = p
+        self.q.a = p
+
+    def part(self, k: Int) -> P:
+        return self.q.b if k > 3 else self.p
+
+
+@func
+def deep(big: R, k: Int) -> Int:
+    if k > 3:
+        big.q = Q(big.p, P(k, 1), 2)
+    big.q.b.y += 1
+    big.p.x += 2
+    return big.q.a.x
+
+
+@func
+def hand_on(big: R, q: Q, k: Int) -> Q:
+    before = big.q
+    for i in range(k % 3):
+        big.q = q
+        big.p = before.a if i == 1 else q.b
+    put_new(before, k)
+    return before
+
+
 @func
 def read_by(p: P, f) -> Int:
     p.y += 1
@@ -229,16 +261,17 @@ RUN = """@func
 def run(n: Int) -> Int:
     a, b, c = P(n, 2), P(3, n), P(5, 7)
     q, r = Q(P(1, n), P(n, 4), 6), Q(P(8, 9), P(2, 2), n)
+    big = R(r, b)
     k = n + 1
 """
 LENT = """@func
-def run(n: Int, a: P, b: P, c: P, q: Q, r: Q) -> Int:
+def run(n: Int, a: P, b: P, c: P, q: Q, r: Q, big: R) -> Int:
     k = n + 1
 """
 DIGEST = """    s = a.x + a.y * 3 + b.x * 7 + b.y * 11 + c.x * 13 + c.y * 17 + k * 19
     s += q.a.x * 23 + q.a.y * 29 + q.b.x * 31 + q.b.y * 37 + q.n * 41
     s += r.a.x * 43 + r.a.y * 47 + r.b.x * 53 + r.b.y * 59 + r.n * 61
-    return s
+    return s + big.p.x * 67 + big.p.y * 71 + big.q.a.x * 73 + big.q.b.y * 79 + big.q.n * 83
 """
 
 
@@ -314,6 +347,14 @@ class Maker:
             f"k = kept({self.one('q', 'r')}, {place}) % 50",
             f"{self.one('q', 'r')} = wrapped({place}, {self.place()})",
             f"put_new({self.one('q', 'r')}, {self.number()})",
+            f"k = deep(big, {self.number()}) % 50",
+            f"{self.one('q', 'r', 'big.q')} = hand_on(big, {self.one('q', 'r', 'big.q')}, {self.number()})",
+            f"big.put({place})",
+            f"big.{self.one('p', 'q.a', 'q.b')} = {place}",
+            f"big.q = {self.one('q', 'r')}",
+            f"{name} = big.part({self.number()})",
+            f"big.p.x += {self.number()} % 9; big.q.{self.one('a', 'b')}.y += 1",
+            f"big = R({self.one('q', 'r', 'big.q')}, {place})",
             f"k = put_one({self.one('q', 'r')}, {place}, {self.number()}) % 50",
             f"{self.one('q', 'r')} = swap_parts({self.one('q', 'r')}, {self.one('q', 'r')}, k)",
             f"k += sum([z.x for z in ({place}, {self.place()})]) % 9",
@@ -432,18 +473,15 @@ def called(module: Any, n: int, seed: int, lent: bool) -> Any:
         b = a if how == 0 else b
         r = q if how == 1 else r
         setattr(*choose.choice([(q, "a"), (q, "b"), (r, "a")]), choose.choice([a, b, q.b]))
-    known = [a, b, c, q.a, q.b, r.a, r.b]
-    result = int(module.run(n, a, b, c, q, r))
-    fields = [(int(one.x), int(one.y)) for one in (*known, q.a, q.b, r.a, r.b)]
-    led = [next((m for m, one in enumerate(known) if one is held), -1) for held in (q.a, q.b, r.a, r.b)]
-    return (
-        result,
-        fields,
-        led,
-        [held is other for held in (q.a, q.b) for other in (r.a, r.b)],
-        int(q.n),
-        int(r.n),
-    )
+    big = module.R(*choose.choice([(q, a), (r, q.a), (Q(b, P(n, n), 5), P(6, n)), (Q(r.a, r.a, 5), c)]))
+    wholes = [q, r, big.q]
+    known = [a, b, c, big.p, *(part for one in wholes for part in (one.a, one.b))]
+    result = int(module.run(n, a, b, c, q, r, big))
+    held = [big.p, *(part for one in (*wholes, big.q) for part in (one.a, one.b))]
+    fields = [(int(one.x), int(one.y)) for one in (*known, *held)]
+    led = [next((m for m, one in enumerate(known) if one is part), -1) for part in held]
+    shared = [one is other for one in held for other in held]
+    return result, fields, led, shared, [int(one.n) for one in wholes], [big.q is one for one in wholes]
 
 
 def judged(seed: int, load: Callable[[str], Any], lent: bool = False) -> tuple[str, str]:
