@@ -197,3 +197,27 @@ def test_a_new_struct_with_two_names_is_refused(function: Any) -> None:
     with pytest.raises(CompileError, match="`p` is a copy here: what is assigned to its fields is lost"):
         function(p)
     assert (p.a.x, p.b.x) == (cast("Any", 0.5), cast("Any", 2.5))
+
+
+@struct
+class Whole:
+    outer: Outer
+    n: Int
+
+
+@func
+def renewed(whole: Whole, n: Int) -> Int:
+    for i in range(n):
+        if i == 1:
+            whole.outer = Outer(Inner(Float32(n), i), Inner(2.0, 3))
+        whole.outer.a.n += 10
+    return whole.outer.a.n
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_a_new_struct_that_has_new_ones(n: int) -> None:
+    whole = Whole(Outer(Inner(0.5, 1), Inner(2.5, 2)), 7)
+    first, inner = whole.outer, whole.outer.a
+    assert renewed(whole, n) == (11 if n == 1 else 1 + 10 * (n - 1))
+    assert (inner.n, first.a is inner, whole.outer is first) == (11, True, n == 1)
+    assert (whole.outer.a.x, whole.outer.b.n, whole.n) == ((0.5, 2, 7) if n == 1 else (n, 3, 7))

@@ -7,14 +7,13 @@ that the function has made, which is given back by its values. Where run time kn
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.compiler.frontend.objects import has_structs
 from weft.compiler.ir.core import Value
 from weft.dtype import DType
-from weft.lang.objects import bases_of, is_own, looking, note_led_to, note_made
-from weft.lang.products import class_of, structs_in, within
+from weft.lang.objects import bases_of, is_merged, is_own, looking, note_led_to, note_made
+from weft.lang.products import class_of, objects_in, structs_in, within
 from weft.lang.spec import Leaf, NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.lang.structs import is_struct
 from weft.record import record
@@ -110,11 +109,17 @@ def _led(b: Staging, value: Any, places: Mapping[int, int]) -> Any:
     if not is_struct(class_of(value)):
         return value
     bases = b.numbered(value) if is_own(value) else {}
-    made = [one for one in bases.values() if id(one) not in places]
+    made = [one for base in bases.values() if id(base) not in places for one in objects_in(base)]
+    if any(id(one) in places or not is_own(one) or any(map(_is_one_of, within(one))) for one in made):
+        bases = {}  # what it leads to may have other names
     with looking():
         spec, leaves = spec_of(value), leaves_of(value)
     to = {number: places.get(id(one), MADE) for number, one in bases.items()}
     return _Led(value, to, made, b.number_in(value) if len(bases) > 1 else None, spec, leaves)
+
+
+def _is_one_of(value: Any) -> bool:
+    return is_struct(class_of(value)) and is_merged(value)
 
 
 def given_back(
@@ -137,7 +142,7 @@ def given_back(
 def _given(of: int, name: str, values: Sequence[Any], returns: Sequence[Return]) -> GivenBack | None:
     """What is given back of a field; None of one that the caller cannot assign so.
 
-    A struct that the function has made has no other name there, and leads to none itself.
+    A struct that the function has made has no other name there, and leads to none that does.
     """
     led = [value for value in values if isinstance(value, _Led)]
     specs = [value.spec if isinstance(value, _Led) else spec_of(value) for value in values]
@@ -147,8 +152,7 @@ def _given(of: int, name: str, values: Sequence[Any], returns: Sequence[Return])
         return GivenBack(of, name, specs[0])
     for value, each in zip(led, returns, strict=True):
         names = [*map(id, each.names)]
-        alone = all(names.count(id(one)) == 1 for one in value.made)
-        if not (value.to and alone) or any(map(has_structs, chain(*map(within, value.made)))):
+        if not value.to or any(names.count(id(one)) > 1 for one in value.made):
             return None
     to = tuple(sorted({way for value in led for way in value.to.values()}))
     return GivenBack(of, name, specs[0] if MADE in to else StaticSpec(None), to)
@@ -169,7 +173,8 @@ def taken_back(b: Staging, given: GivenBack, leaves: Sequence[Value], lent: Sequ
     made: Any = None
     if MADE in given.to:
         made = given.spec.build(leaves[given.is_chosen :])
-        note_made(made, True)
+        for one in structs_in(made):
+            note_made(one, True)
     found = [made if way == MADE else lent[way] for way in given.to]
     note_led_to([lent[way] for way in given.to if way != MADE])
     if not given.is_chosen:
