@@ -92,6 +92,14 @@ def told(a: Pointer[Float32], c: Pointer[Float32], count: Pointer[Int], n: Int):
 
 
 @kernel
+def left(a: Pointer[Float32], c: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i >= n or Int(a[i]) % 3 == 0:
+        return
+    c[i] = a[i]
+
+
+@kernel
 def of_bytes(a: Pointer[Float32], c: Pointer[UInt8], n: Int):
     i = global_idx.x
     if i < n:
@@ -185,18 +193,26 @@ def test_ranges_and_shared_memory(host: DeviceContext, made: list[int]) -> None:
     check(part, whole, a.reshape(-1, 256)[:, ::-1].reshape(-1))
 
 
-@pytest.mark.parametrize("kind", [in_place, counted, told, of_bytes], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [in_place, counted, told, left, of_bytes], ids=lambda kind: kind.__name__)
 def test_what_is_read_told_or_small_is_stored_as_ever(
     host: DeviceContext, made: list[int], kind: Any
 ) -> None:
     n, made[:] = 4096, []
     a, count = np.arange(n, dtype=np.float32), np.zeros(1, np.int64)
     c = np.zeros(n, np.uint8 if kind is of_bytes else np.float32)
-    args = {in_place: (c,), counted: (a, c, count), told: (a, c, count), of_bytes: (a % 200, c)}[kind]
+    args = {
+        in_place: (c,),
+        counted: (a, c, count),
+        told: (a, c, count),
+        left: (a, c),
+        of_bytes: (a % 200, c),
+    }[kind]
     host.enqueue_function(kind, *args, n, grid_dim=16, block_dim=256)
     host.synchronize()
     assert made in ([0], [])
-    np.testing.assert_array_equal(c, {in_place: c * 0 + 1, of_bytes: a % 200}.get(kind, a))
+    np.testing.assert_array_equal(
+        c, {in_place: c * 0 + 1, of_bytes: a % 200, left: a * (a % 3 > 0)}.get(kind, a)
+    )
     assert count[0] == (n if kind in (counted, told) else 0)
 
 

@@ -120,12 +120,10 @@ class _Streaming:
         short = ends[0] is not None and ends[1] is not None and ends[1] - ends[0] < _CHUNK
         if ends[2] != 1 or short or not all(op.name in _SIMPLE or _is_pure(op) for op in every):
             return []
-        strides, touched = (
-            _strides(loop),
-            [_array(op.operands[0]) for op in every if op.name in ("llvm.load", "llvm.store")],
-        )
-        if None in touched:
-            return []
+        accesses = [op for op in every if op.name in ("llvm.load", "llvm.store")]
+        strides, touched = _strides(loop), [_array(op.operands[0]) for op in accesses]
+        if None in touched or any(op.name == "weft.exit_thread" for op in every if op is not body.ops[-1]):
+            return []  # not all come to the end
         found: list[_Stream] = []
         for op in body.ops:
             if op.name == "llvm.store" and touched.count(_array(op.operands[0])) == 1 and len(found) < _MOST:
