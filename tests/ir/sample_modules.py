@@ -174,7 +174,7 @@ def _modules() -> Iterator[tuple[str, Module]]:
             module = elaborate_kernel(made, specs, target).module
             yield f"{made.__name__}-{target}", module
             if find_target(target).format != "python":
-                yield f"{made.__name__}-{target}-passed", run_passes(module, find_target(target))
+                yield f"{made.__name__}-{target}-passed", run_passes(module, find_target(target), large=True)
 
     spec = {"x": spec_of_annotation(Pointer[Float32])}
     checked = elaborate_kernel(alone, spec, "x86-64", CompileOptions(checked=frozenset(CHECKS))).module

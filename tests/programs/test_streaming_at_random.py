@@ -13,7 +13,7 @@ from weft import config
 from weft.compiler.passes import pipeline
 from weft.compiler.passes import streaming_stores as streams
 from weft.gpu.host import DeviceContext
-from weft.launch import ranges
+from weft.launch import large as launches
 from weft.targets import find_target
 
 pytestmark = pytest.mark.skipif(
@@ -94,7 +94,7 @@ def left(kernel: Any, seed: int, least: int, patch: pytest.MonkeyPatch, folder: 
         out.fill(-7)
         parts.append(out[-out.ctypes.data % 64 // out.itemsize + choose.randint(1, 15) :])
     patch.setattr(streams, "large", lambda: least)
-    patch.setattr(ranges, "large", lambda: least)
+    patch.setattr(launches, "large", lambda: least)
     patch.setattr(streams, "_SHORTEST", 1)
     folder = folder / str(least)
     with config.scope(cache_dir=folder), DeviceContext(api="cpu", threads=1 + seed % 2) as ctx:

@@ -17,7 +17,7 @@ from weft.compiler.passes import pipeline
 from weft.compiler.passes import streaming_stores as streams
 from weft.gpu import barrier, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
-from weft.launch import ranges
+from weft.launch import large as launches
 from weft.launch.native import asks
 from weft.memory import AddressSpace, stack_allocation
 from weft.targets import find_target
@@ -121,7 +121,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Generator[list[int]]:
     with patch.context() as each, config.scope(cache_dir=Path(tmp_path_factory.mktemp("cache"))):
         each.setattr(pipeline, "streaming_stores", counting)
         each.setattr(streams, "large", lambda: LEAST)
-        each.setattr(ranges, "large", lambda: LEAST)
+        each.setattr(launches, "large", lambda: LEAST)
         yield found
 
 
@@ -227,7 +227,7 @@ def test_one_place_launches_little_and_much(host: DeviceContext, made: list[int]
         host.synchronize()
         check(part, whole, a[:n] + 1)
     assert set(made) <= {1}
-    assert ranges.is_large(host.info, (16,), (64,), None)
-    assert not ranges.is_large(host.info, (15,), (64,), None)
-    assert ranges.small_grid(host.info, (64,), 1 << 30) == 15
-    assert asks.small_grid is ranges.small_grid
+    assert launches.is_large(host.info, (16, 64))
+    assert not launches.is_large(host.info, (15, 64))
+    assert launches.small_grid(host.info, (64,), 1 << 30) == 15
+    assert asks.small_grid is launches.small_grid

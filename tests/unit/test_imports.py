@@ -39,6 +39,7 @@ NATIVE = BOTTOM | {
     "lang",
     "layout",
     "launch.arguments",
+    "launch.large",
     "launch.native",
     "runtime",
     "targets",
@@ -101,6 +102,7 @@ ROOMS: dict[str, set[str] | None] = {
     # Rooms that join the compiler, the runtime and the library for the user.
     "launch.contexts": {"compiler.source", "lang", "launch.context", "launch.host_call", "launch.variants"},
     "launch.context": ANYTHING,
+    "launch.large": BOTTOM | {"runtime", "targets"},
     "launch.loaded": BOTTOM | {"foreign", "runtime"},
     "torch": ANYTHING,
     "tuning": ANYTHING,

@@ -40,11 +40,12 @@ from weft.launch.contexts import open_contexts
 from weft.launch.dumps import Dump, Dumps
 from weft.launch.extents import Placement, Placements
 from weft.launch.kernels import CompiledKernel, as_kernel
+from weft.launch.large import is_large
 from weft.launch.launched import Launched, LaunchOptions, ReadyLaunch
 from weft.launch.loaded import Loaded
 from weft.launch.made_again import MadeAgain
 from weft.launch.profile import Call, is_profiled, put
-from weft.launch.ranges import describe_over, is_even, is_large
+from weft.launch.ranges import describe_over, is_even
 from weft.launch.tiles import Descriptors, MakesTiles
 from weft.launch.variants import Variants
 from weft.runtime.allocation import Allocation
@@ -493,7 +494,9 @@ class DeviceContext(MakesTiles, BaseContext):
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
             even = plan is None and is_even(self.info, place[1])
-            much = not any(self._always) and is_large(self.info, *place)
+            much = not any(self._always) and is_large(
+                self.info, (*place[0], *place[1]) if plan is None else plan.extents
+            )
             options = self._options(kernel, way, not early and are_apart(taken.memory), even, much)
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 
-from weft.abi.cpu_limits import STRIP, TOUCHED, large
+from weft.abi.cpu_limits import STRIP
 from weft.compiler.frontend.options import Over
 from weft.compiler.source.python import definition_of
 from weft.gpu.over import run_over
+from weft.launch.large import threads_are_loops
 from weft.record import record
 from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo
-from weft.targets import find_target
 
 _THREADS = 256
 _PER_THREAD = 4
@@ -52,29 +51,14 @@ def describe_over(rank: int, per_thread: tuple[int, int] = (1, 1)) -> Over:
     return Over(rank, per_thread, _RUN)
 
 
-def _threads_are_loops(info: DeviceInfo) -> bool:
-    return find_target(info.target).threads == "loops"
-
-
 def is_even(info: DeviceInfo, block: Sequence[int] = (STRIP,)) -> bool:
     """Whether kernels are compiled for blocks of whole strips of threads, and this is one."""
-    return block[0] % STRIP == 0 and _threads_are_loops(info)
-
-
-def is_large(info: DeviceInfo, grid: Sequence[int], block: Sequence[int], plan: OverPlan | None) -> bool:
-    """Whether a launch may read and write more than the caches of a CPU hold."""
-    threads = math.prod((*grid, *block) if plan is None else plan.extents)
-    return TOUCHED * threads >= large() and _threads_are_loops(info)
-
-
-def small_grid(info: DeviceInfo, block: Sequence[int], most: int) -> int:
-    """How many blocks a launch along x has at most that is not (``is_large``)."""
-    return min(most, (large() - 1) // (TOUCHED * math.prod(block))) if _threads_are_loops(info) else most
+    return block[0] % STRIP == 0 and threads_are_loops(info)
 
 
 def most_blocks(info: DeviceInfo) -> tuple[int, int, int]:
     """How many blocks a launch over a range may have in x, y and z."""
-    if _threads_are_loops(info):
+    if threads_are_loops(info):
         return _CPU_BLOCKS, _CPU_BLOCKS, _CPU_BLOCKS  # stretches of rows, which no limit of GPUs is about
     return info.max_grid_dim
 
@@ -92,7 +76,7 @@ def plan_over(info: DeviceInfo, sizes: tuple[int, ...]) -> OverPlan:
     rank = len(sizes)
     if 0 in sizes:
         return OverPlan((x, y, z), rank, Dim(1), (1, 1))
-    if _threads_are_loops(info):
+    if threads_are_loops(info):
         bx = min(x, _CPU_ROW)
         by = min(y, max(1, _CPU_ROW // bx)) if bx < 64 else 1
         return OverPlan((x, y, z), rank, Dim(bx, by, 1), (1, 1))

@@ -24,10 +24,10 @@ from weft.lang.signature import Parameter, parameters
 from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec, machine_leaves
 from weft.lang.structs import is_struct
 from weft.launch.arguments import OPTIONS
+from weft.launch.large import is_large, small_grid
 from weft.launch.native.code import native_code
 from weft.launch.native.objects import offset, offsets, words
 from weft.launch.native.tables import ARGUMENTS, AS_DOUBLE, AS_SINGLE, MOST_SLOTS, STAYS, Ask
-from weft.launch.ranges import is_large, small_grid
 from weft.layout import Layout
 from weft.layout.tensor.spec import TensorSpec
 from weft.layout.tensor.tensor import LayoutTensor
@@ -233,7 +233,7 @@ def ask_all(
             if name == "block_dim":
                 most, axis, rank = info.max_block_dim, 3, made.launch.function.kernel.block_rank or 3
                 most = [*most[:rank], 1, 1]
-            elif isinstance(value, int) and not is_large(info, (value,), made.launch.block, None):
+            elif isinstance(value, int) and not is_large(info, (value, *made.launch.block)):
                 most = [small_grid(info, made.launch.block, most[0]), *most[1:]]
             asks.ints(value, [(1, each) for each in most], range(axis - ARGUMENTS, axis))
         elif name == "stream" and isinstance(value, DeviceStream):
