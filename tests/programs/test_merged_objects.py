@@ -205,6 +205,12 @@ REFUSED = {
     p.a.x += 1
     k += p.b.x
 """,
+    "copied_deep_in_a_list": """
+    p = a if n > 3 else b
+    held = copy.deepcopy([p, b])
+    held[0].x += 1
+    k += held[1].x
+""",
     "two_arguments": """
     p = a if n > 2 else b
     k = change_both(p, a)

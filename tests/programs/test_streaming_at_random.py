@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from weft import config
-from weft.compiler.passes import pipeline
 from weft.compiler.passes import streaming_stores as streams
 from weft.gpu.host import DeviceContext
 from weft.launch import large as launches
@@ -104,13 +103,13 @@ def left(kernel: Any, seed: int, least: int, patch: pytest.MonkeyPatch, folder: 
 
 
 def test_the_same_is_left(load: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    rewrite, made = pipeline.streaming_stores, list[bool]()
+    rewrite, made = streams.streaming_stores, list[bool]()
 
     def noted(module: Any) -> None:
         rewrite(module)
         made.append(any(op.name == "weft.stream" for f in module.functions for op in f.body.walk()))
 
-    monkeypatch.setattr(pipeline, "streaming_stores", noted)
+    monkeypatch.setattr(streams, "streaming_stores", noted)
     for seed in range(40):
         text = program(random.Random(seed))
         kernel = load(text).made

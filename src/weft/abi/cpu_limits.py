@@ -17,8 +17,8 @@ MOST_TOGETHER = 1 << 30
 """Threads that one loop goes over, at most: those of a block, or of blocks that follow each other."""
 STRIP = 16
 """Kernels for blocks of a multiple of so many threads along x have no loops for single ones."""
-
-
+LINE = 64
+"""Bytes of memory that a processor reads and writes at once."""
 TOUCHED = 16
 """As many bytes a thread of a launch is taken to read and write, where nothing is known of it."""
 

@@ -84,7 +84,7 @@ def emit(
     """
     failed, late = list[str](), False
     passes = passes and target.level > 0
-    vectors = 2 if target.threads == "loops" else 0  # lanes of one thread are not worth looking for
+    vectors = vectors_of(target)
     steps = [_Step("", target.level, vectors, passes)]
     if passes and vectors:  # LLVM 22 fails at times where it joins what stands side by side
         steps.append(_Step("vectors of what stands side by side", 3, 1, missed=False))
@@ -137,6 +137,11 @@ def warm(target: Target | None = None) -> None:
     """
     if settings().compile == "process":
         workers.warm(target and job_of(_LEAST, target, "warm", target.level, vectors=0, passes=True))
+
+
+def vectors_of(target: Target) -> int:
+    """What LLVM makes vectors of (``Job``): lanes of one thread are not worth looking for."""
+    return 2 if target.threads == "loops" else 0
 
 
 def job_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.abi.cpu_limits import LINE
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I1, AddressSpace, PointerType, Type, pointer
 from weft.compiler.llvm.constants import scope_text
@@ -188,11 +189,11 @@ def _shuffle(lw: Lowering, op: Op) -> None:
 
 
 def _stream(lw: Lowering, op: Op) -> None:
-    """Words up to a line of 64 bytes, whole lines, which nothing reads before, and what is left."""
-    name = "weft.stream"
+    """Words up to where a line begins, whole lines, which nothing reads before, and what is left."""
+    name, words = "weft.stream", LINE // 4
     if name not in lw.declared:
-        past = f"align {4 * _WORDS}, !nontemporal {lw.meta('!{i32 1}')}"
-        plain, line = ("i32", "align 4"), (f"<{_WORDS} x i32>", past)
+        single = "i32", "align 4"
+        line = f"<{words} x i32>", f"align {LINE}, !nontemporal {lw.meta('!{i32 1}')}"
         lw.declared[name] = "\n".join(
             [
                 f"define internal void @{name}(ptr %to, ptr %from, i64 %words) "
@@ -200,17 +201,17 @@ def _stream(lw: Lowering, op: Op) -> None:
                 "entry:",
                 "  %at = ptrtoint ptr %to to i64",
                 "  %back = sub i64 0, %at",
-                f"  %odd = and i64 %back, {4 * _WORDS - 1}",
+                f"  %odd = and i64 %back, {LINE - 1}",
                 "  %rest = lshr i64 %odd, 2",
                 "  %few = icmp ult i64 %words, %rest",
                 "  %head = select i1 %few, i64 %words, i64 %rest",
                 "  %left = sub i64 %words, %head",
-                f"  %lines = and i64 %left, {-_WORDS}",
+                f"  %lines = and i64 %left, {-words}",
                 "  %end = add i64 %head, %lines",
                 "  br label %a",
-                *_copies(lw, "a", "0", "%head", "b", 1, *plain),
-                *_copies(lw, "b", "%head", "%end", "c", _WORDS, *line),
-                *_copies(lw, "c", "%end", "%words", "done", 1, *plain),
+                *_copies(lw, ("entry", "a", "b"), ("0", "%head"), 1, *single),
+                *_copies(lw, ("a", "b", "c"), ("%head", "%end"), words, *line),
+                *_copies(lw, ("b", "c", "done"), ("%end", "%words"), 1, *single),
                 "done:",
                 "  ret void",
                 "}",
@@ -219,28 +220,26 @@ def _stream(lw: Lowering, op: Op) -> None:
     lw.put(f"call void @{name}({lw.args(op)})")
 
 
-_WORDS = 16
-"""In a line."""
-
-
 def _copies(
-    lw: Lowering, name: str, first: str, end: str, then: str, step: int, kind: str, how: str
+    lw: Lowering, labels: tuple[str, str, str], ends: tuple[str, str], step: int, kind: str, how: str
 ) -> list[str]:
-    """A loop that copies words, so many at a time, and goes on elsewhere."""
-    before = {"a": "entry", "b": "a", "c": "b"}[name]
-    alone = lw.meta(f'distinct !{{@self, !{{!"llvm.loop.unroll.disable"}}, !{{!"weft.{name}"}}}}')
+    """A loop that copies words, so many at a time: labels of what is before, its own, of what is behind."""
+    (before, name, behind), (first, end) = labels, ends
+    loop = lw.meta(
+        'distinct !{@self, !{!"llvm.loop.unroll.disable"}, !{!"llvm.loop.vectorize.enable", i1 false}}'
+    )
     return [
         f"{name}:",
         f"  %{name}.n = phi i64 [ {first}, %{before} ], [ %{name}.next, %{name}.each ]",
         f"  %{name}.more = icmp ult i64 %{name}.n, {end}",
-        f"  br i1 %{name}.more, label %{name}.each, label %{then}",
+        f"  br i1 %{name}.more, label %{name}.each, label %{behind}",
         f"{name}.each:",
         f"  %{name}.from = getelementptr i32, ptr %from, i64 %{name}.n",
         f"  %{name}.to = getelementptr i32, ptr %to, i64 %{name}.n",
         f"  %{name}.held = load {kind}, ptr %{name}.from, align 4",
         f"  store {kind} %{name}.held, ptr %{name}.to, {how}",
         f"  %{name}.next = add i64 %{name}.n, {step}",
-        f"  br label %{name}, !llvm.loop {alone}",
+        f"  br label %{name}, !llvm.loop {loop}",
     ]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from weft.compiler.llvm import worker
-from weft.compiler.llvm.emit import job_of
+from weft.compiler.llvm.emit import job_of, vectors_of
 from weft.compiler.llvm.worker.markers import BEFORE, TIMES
 from weft.config import settings
 from weft.diagnostics import CompileError, caller_location
@@ -83,8 +83,7 @@ _TIME = re.compile(r"([\d.]+) \(\s*[\d.]+%\)  (\S.*)$", re.MULTILINE)
 
 def _asked(what: Literal["passes", "remarks"], text: str, target: Target) -> str:
     """What LLVM prints when it compiles a module with an eye on itself."""
-    vectors = 2 if target.threads == "loops" else 0
-    job = job_of(text, target, "asm", target.level, vectors=vectors, passes=target.level > 0)
+    job = job_of(text, target, "asm", target.level, vectors=vectors_of(target), passes=target.level > 0)
     found = importlib.util.find_spec("llvmlite")
     folders = [str(Path(worker.__file__).parent)]
     folders += [str(Path(found.origin).parents[1])] if found is not None and found.origin else []

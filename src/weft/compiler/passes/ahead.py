@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from weft.abi.cpu_limits import LINE
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I32, I64, AddressSpace, PointerType
 from weft.compiler.passes.indices import Strides, is_far
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 
     from weft.compiler.passes.barrier_split import BarrierBody
 
-_LINE = 64
-"""Bytes that come from memory together."""
+PREFETCH = "llvm.prefetch.p0"
 _AHEAD = 4
 """Rounds: a block of 256 threads computes some 100 ns for each, about what memory takes."""
 _MOST = 2
@@ -125,7 +125,7 @@ def _computable(op: Op, next_along: str) -> list[Op]:
     _gather(op.operands[0], needed)
     safe = 0 < len(needed) <= _LONGEST and all(each.name in _SAFE for each in needed)
     moves = any(each.name == "gpu.block_id" and each.attrs["dimension"] == next_along for each in needed)
-    near = 0 < _size(op) <= _LINE and along.of(op.operands[0]) == _size(op)
+    near = 0 < _size(op) <= LINE and along.of(op.operands[0]) == _size(op)
     return list(needed) if safe and moves and near else []
 
 
@@ -157,7 +157,7 @@ def _fetch(
     body: BarrierBody, access: Op, needed: Sequence[Op], copies: Callable[[Context], Rewriter]
 ) -> None:
     b, stores = body.b, access.name == "llvm.store"
-    zero, each = b.constant(0, I64), _LINE // _size(access)
+    zero, each = b.constant(0, I64), LINE // _size(access)
     last = b.arith("subi", body.bounds[0], b.constant(1, I64))
     lines = b.arith("addi", b.arith("divui", last, b.constant(each, I64)), b.constant(2, I64))
     (region,), (number,) = indexed("line")
@@ -168,7 +168,7 @@ def _fetch(
             copy.op(op)
         hints = (int(stores), 3, 1)  # to be read or written, kept, data
         operands = copy.lookup(access.operands[0]), *(b.constant(n, I32) for n in hints)
-        b.emit("llvm.call_intrinsic", operands, (), {"intrin": "llvm.prefetch.p0", "effects": "all"})
+        b.emit("llvm.call_intrinsic", operands, (), {"intrin": PREFETCH, "effects": "all"})
     attrs = {"parallel": False, "few": True}  # copies of it would take LLVM's time, and save nothing
     b.emit("weft.for", (zero, lines, b.constant(1, I64)), (), attrs, (region,))
 
@@ -184,13 +184,7 @@ def _stretches(body: BarrierBody, ops: list[Op], index: Value) -> list[tuple[Op,
             needed = _needed(op, ops)
             pure = all(each.spec.pure and not each.regions for each in needed)
             kept = any(v in body.arrays or v in body.cells for each in needed for v in each.results)
-            if (
-                _is_global(op)
-                and pure
-                and not kept
-                and 0 < size <= _LINE
-                and along.of(op.operands[0]) == size
-            ):
+            if _is_global(op) and pure and not kept and 0 < size <= LINE and along.of(op.operands[0]) == size:
                 found.append((op, needed))
     return found
 

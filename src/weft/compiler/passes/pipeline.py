@@ -20,7 +20,6 @@ from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
 from weft.compiler.passes.short_compares import short_compares
 from weft.compiler.passes.short_divisions import short_divisions
-from weft.compiler.passes.streaming_stores import streaming_stores
 from weft.compiler.passes.thread_order import groups_turn, in_order
 from weft.compiler.passes.written_out import written_out
 from weft.targets import Target
@@ -61,7 +60,7 @@ def run_passes(
         (loops and not debug, conversions),
         (loops, partial(_thread_loops, even=even, order=order)),
         (loops and not debug, short_compares),
-        (loops and large and bool(target.waits_for_streams), streaming_stores),
+        (loops and large and bool(target.waits_for_streams), _streaming_stores),
         (loops and even, pairs),
         (loops and order > 0, partial(in_order, order=order)),
         (loops, heap_arrays),
@@ -82,6 +81,12 @@ def _thread_loops(module: Module, *, even: bool, order: int) -> None:
     from weft.compiler.passes.thread_loops import thread_loops
 
     thread_loops(module, even=even, turned=groups_turn(order))
+
+
+def _streaming_stores(module: Module) -> None:
+    from weft.compiler.passes.streaming_stores import streaming_stores  # here, as above
+
+    streaming_stores(module)
 
 
 def _changes(module: Module) -> bool:

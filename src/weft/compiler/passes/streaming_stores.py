@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
-from weft.abi.cpu_limits import large
+from weft.abi.cpu_limits import LINE, large
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.constants import integer
 from weft.compiler.ir.core import Function, Module, Op, Region, Sync, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, PointerType, pointer
+from weft.compiler.passes.ahead import PREFETCH
 from weft.compiler.passes.indices import Strides
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.thread_context import indexed
@@ -30,8 +32,6 @@ from weft.record import record
 _SHIFT = 8
 _CHUNK = 1 << _SHIFT
 """Elements; with longer ones reading and writing take turns that are too long for memory, measured."""
-_LINE = 64
-"""Bytes of memory that a processor reads and writes at once."""
 _SHORTEST = 32
 """A loop of fewer elements is not worth the way over the stack."""
 _MOST = 4
@@ -69,7 +69,13 @@ def _own(module: Module, f: Function) -> Iterable[Op]:
 
 def _orders(op: Op) -> bool:
     """Whether an operation may tell others of what was written."""
-    return "ordering" in op.attrs or (op.spec.sync is not None and op.spec.sync(op) is not Sync.NONE)
+    waits = op.spec.sync is not None and op.spec.sync(op) is not Sync.NONE
+    return "ordering" in op.attrs or (waits and not _is_request(op))
+
+
+def _is_request(op: Op) -> bool:
+    """Whether an operation asks for memory ahead (``ahead``), which orders nothing."""
+    return op.attrs.get("intrin") == PREFETCH
 
 
 class _Streaming:
@@ -94,7 +100,8 @@ class _Streaming:
             extents = [*launch.fields("grid"), *launch.fields("block")]
             threads = functools.reduce(lambda n, m: b.arith("muli", n, m), extents)
             much = b.compare("sge", threads, b.constant(-(-large() // _touched(loops)), I64))
-        self._region(self.blocks.regions[-1], found, much)
+        arrays = {_array(each.store.operands[0]) for streams in found.values() for each in streams}
+        self._region(self.blocks.regions[-1], found, arrays, much)
         with b.into(Region()) as behind:
             with b.into(Region()) as end:
                 b.emit("weft.streamed")
@@ -102,15 +109,29 @@ class _Streaming:
         at = ops.index(self.blocks)
         ops[at : at + 1] = [*self.head, self.blocks, *behind.ops]
 
-    def _region(self, region: Region, found: Mapping[Op, list[_Stream]], much: Value) -> None:
+    def _region(
+        self,
+        region: Region,
+        found: Mapping[Op, list[_Stream]],
+        arrays: AbstractSet[Value | None],
+        much: Value,
+    ) -> None:
+        """Rewrite a region; lines of these arrays are not asked for ahead, as then they would be read."""
         ops, region.ops[:] = region.ops[:], []
         for op in ops:
             if op in found:
                 with self.b.into(region):
                     self._emit(op, found[op], much)
                 continue
+            if op.name == "weft.for" and any(
+                _is_request(each) and integer(each.operands[1]) and _array(each.operands[0]) in arrays
+                for each in op.regions[0].ops
+            ):
+                with self.b.into(region):
+                    self.b.branch(much, Region(), Region([], [op]))
+                continue
             for inner in op.regions:
-                self._region(inner, found, much)
+                self._region(inner, found, arrays, much)
             region.ops.append(op)
 
     def _streams(self, loop: Op) -> list[_Stream]:
@@ -135,7 +156,7 @@ class _Streaming:
 
     def _place(self, size: int, kind: object) -> Value:
         assert isinstance(kind, PointerType)
-        attrs = {"elem_type": I8, "count": size * _CHUNK, "alignment": _LINE}
+        attrs = {"elem_type": I8, "count": size * _CHUNK, "alignment": LINE}
         place = Op(SPECS["llvm.alloca"], (), attrs, (), (pointer(AddressSpace.LOCAL),), self.b.loc)
         self.head.append(place)
         cast = Op(SPECS["llvm.addrspacecast"], (place.result,), {}, (), (kind,), self.b.loc)
@@ -151,7 +172,7 @@ class _Streaming:
         body, (index,) = loop.regions[0], loop.regions[0].args
         # chunks end where lines of the first array do, so the first chunk begins before the loop does
         address = self._at(body, streams[0].store.operands[0], index, first)
-        behind = b.arith("andi", b.value("llvm.ptrtoint", (address,), I64), b.constant(_LINE - 1, I64))
+        behind = b.arith("andi", b.value("llvm.ptrtoint", (address,), I64), b.constant(LINE - 1, I64))
         behind = b.arith("shrui", behind, b.constant(streams[0].size.bit_length() - 1, I64))
         up = b.arith("addi", b.arith("addi", every, behind), b.constant(_CHUNK - 1, I64))
         rounds = b.select(past, b.arith("shrui", up, b.constant(_SHIFT, I64)), one_round)
@@ -200,7 +221,7 @@ def _touched(loops: Iterable[Op]) -> int:
         for op in loop.regions[0].walk():
             if op.name in ("llvm.load", "llvm.store") and _is_global(op.operands[0].type):
                 kind, array = (op.results or op.operands[1:])[0].type, _array(op.operands[0])
-                stride = min(abs(strides.of(op.operands[0]) or 0), _LINE)
+                stride = min(abs(strides.of(op.operands[0]) or 0), LINE)
                 sizes[array] = max(sizes.get(array, 0), kind.bits // 8, stride)
     return sum(sizes.values())
 
