@@ -21,7 +21,7 @@ from weft.lang.number import Number, NumberLike
 from weft.lang.objects import note_copy
 from weft.lang.places import Place, refuse_index
 from weft.lang.pointer import Pointer
-from weft.lang.products import structs_in
+from weft.lang.products import copying, structs_in
 from weft.lang.python_number import python_number
 from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
 from weft.lang.structs import converted, replace_field
@@ -249,7 +249,8 @@ class InlineArray(_Base):
         return type(self)(*self)
 
     def __deepcopy__(self, memo: Any) -> Self:
-        return type(self)(*[copy.deepcopy(item, memo) for item in self])
+        with copying(self, memo):
+            return type(self)(*[copy.deepcopy(item, memo) for item in self])
 
     def __setitem__(self, index: NumberLike, value: Any) -> None:
         place = self.__weft_place__(index)

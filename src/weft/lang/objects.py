@@ -139,6 +139,12 @@ def is_own(value: Any) -> bool:
     return state is not None and state.own is True
 
 
+def is_value(value: Any) -> bool:
+    """Whether a struct was put together from values, or has a copy: any other may be the same in Python."""
+    state = state_of(value)
+    return state is not None and state.own is not True
+
+
 def has_copy(value: Any) -> bool:
     """Whether a struct has a copy."""
     state = state_of(value)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any, NoReturn, cast
 
@@ -12,7 +13,7 @@ from weft.compiler.source.quoted import text_of, unquoted
 from weft.diagnostics import a_, refuse, undefined
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number
-from weft.lang.objects import bases_of, is_merged, note_made
+from weft.lang.objects import bases_of, is_merged, is_value, note_made
 from weft.lang.python_number import python_number
 
 
@@ -252,6 +253,30 @@ def objects_in(value: Any) -> Iterator[Any]:
         parts = within(value)
     for part in parts:
         yield from objects_in(part)
+
+
+@contextmanager
+def copying(value: Any, memo: Any) -> Generator[None]:
+    """While a struct or an array is copied deep: say no where two of its parts may be one, which stay one.
+
+    Objects are known by what they may be. Of values within one struct or array the names tell, which are
+    looked into where a part changes; of those beside each other in a list or the like nothing does.
+    """
+    known, beside, around = memo.setdefault("weft", ({}, set(), []))
+    objects = bases_of(value) if "__weft_struct__" in vars(cast("type[Any]", type(value))) else []
+    parts = () if around else filter(is_value, objects_in(value))
+    kinds: set[type[Any]] = {type(one) for one in parts}
+    if any(known.setdefault(id(base), value) is not value for base in objects) or kinds & beside:
+        refuse(
+            "shared-value",
+            f"two parts of what is copied here may be the same {type(value).__name__}",
+            notes=("copy.deepcopy would make one copy of it",),
+            hint="copy each part: copy.copy(...)",
+        )
+    beside |= kinds
+    around.append(value)
+    yield
+    around.pop()
 
 
 def settled(value: Any) -> Any:

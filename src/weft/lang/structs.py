@@ -20,8 +20,8 @@ from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.number import Number, to_type
-from weft.lang.objects import STATE, Merged, bases_of, has_copy, is_own, note_copy, note_made, state_of
-from weft.lang.products import class_of, objects_in, part_names, refuse_change, remade
+from weft.lang.objects import STATE, Merged, has_copy, is_own, note_copy, note_made, state_of
+from weft.lang.products import class_of, copying, part_names, refuse_change, remade
 from weft.lang.promote import fits
 from weft.lang.python_number import python_number
 from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
@@ -284,22 +284,10 @@ def _copied(self: object) -> Any:
 def _copied_deep(self: object, memo: Any) -> Any:
     from copy import deepcopy
 
-    own = state_of(self) is None or is_own(self)
-    # by each object that one may be what it is copied as; classes of values beside each other; what is around
-    known, beside, around = memo.setdefault("weft", ({}, set(), []))
-    kinds: set[type[Any]] = set() if own or around else {type(one) for one in objects_in(self)}
-    if any(known.setdefault(id(base), self) is not self for base in bases_of(self)) or kinds & beside:
-        refuse(
-            "shared-value",
-            f"two parts of what is copied here may be the same {type(self).__name__}",
-            notes=("copy.deepcopy would make one copy of it",),
-            hint="copy each part: copy.copy(...)",
-        )
-    beside |= kinds
-    around.append(self)
-    made = remade(type(self), [deepcopy(getattr(self, name), memo) for name in struct_fields(type(self))])
-    around.pop()
-    note_made(made, own)  # of values nobody knows here which are one: what is made of these is a value, too
+    with copying(self, memo):
+        made = remade(type(self), [deepcopy(getattr(self, n), memo) for n in struct_fields(type(self))])
+    # of values nobody knows here which of them are one: what is made of these is a value, too
+    note_made(made, state_of(self) is None or is_own(self))
     return made
 
 
