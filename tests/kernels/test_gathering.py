@@ -261,7 +261,7 @@ def test_structs_of_16_bytes_are_put(device: DeviceContext) -> None:
         with memory.map_to_host() as host:
             for i in range(len(memory)):
                 host[i] = Pair(Float64(first + i), Int(first - i))
-    assert put(buffer, np.array([1, -1]), values) is buffer
+    assert put(buffer, placed(device, np.array([1, -1])), values) is buffer
     with buffer.map_to_host() as host:
         assert [(float(pair["a"]), int(pair["b"])) for pair in host.numpy()] == [
             *((0, 0), (10, 10), (2, -2), (3, -3), (11, 9))

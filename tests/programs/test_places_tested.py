@@ -14,6 +14,8 @@ from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of NumPy's arrays, on purpose
+
 Floats = npt.NDArray[np.float32]
 
 
