@@ -14,6 +14,7 @@ from math import fsum
 from typing import Any
 
 from benchmarks.measure import in_turns, module, table, torch_on_gpu
+from benchmarks.replays import recorded
 
 Case = Callable[[], Any]
 
@@ -418,3 +419,25 @@ def gemv(peers: Peers, size: int = 8192) -> Work:
         "weft, transposed": lambda: kernels.gemv(a.t(), x),
     }
     return Work(4 * size**2 / 1e9, cases, calls=20)
+
+
+@line("int4 gemv 8192, groups of 128, bfloat16", "GB/s", 3635)
+def gemv_int4(peers: Peers, size: int = 8192, group: int = 128, several: int = 8) -> Work:
+    """Of several matrices in turn, which the L2 cache does not hold together."""
+    from weft import kernels
+
+    torch = peers.torch
+    kind: Any = {"device": "cuda", "dtype": torch.bfloat16}
+    packed = torch.randint(0, 256, (several, size, size // 2), device="cuda", dtype=torch.uint8)
+    scales, x = torch.rand(size, size // group, **kind), torch.randn(size, **kind)
+    out = torch.empty(size, **kind)
+    numbers = torch.stack((packed[-1] & 15, packed[-1] >> 4), 2).reshape(size, size).double() - 8
+    exact = (numbers * scales.double().repeat_interleave(group, 1)) @ x.double()
+
+    def multiply() -> Any:
+        for matrix in packed:
+            kernels.gemv_int4(matrix, scales, x, out=out)
+        return out
+
+    amount = several * (packed[0].nbytes + scales.nbytes) / 1e9
+    return Work(amount, {"weft": recorded(torch, multiply, 1)}, _close(torch, exact, 1e-2), calls=3)

@@ -14,9 +14,9 @@ CALLS = 20
 
 def replayed(torch: Any, cases: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """The median of the seconds that a call takes, of each case."""
-    replays = {name: _graph(torch, call) for name, call in cases.items()}
+    replays = {name: recorded(torch, call) for name, call in cases.items()}
 
-    def timed(replay: Callable[[], None]) -> float:
+    def timed(replay: Callable[[], Any]) -> float:
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         torch.cuda._sleep(100_000)  # cycles, while the replay is queued
         begin.record()
@@ -29,13 +29,18 @@ def replayed(torch: Any, cases: Mapping[str, Callable[[], Any]], rounds: int) ->
     return {name: statistics.median(got) for name, got in times.items()}
 
 
-def _graph(torch: Any, call: Callable[[], None]) -> Callable[[], None]:
-    """The replay of so many calls."""
-    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+def recorded(torch: Any, call: Callable[[], Any], calls: int = CALLS) -> Callable[[], Any]:
+    """The replay of so many calls; it gives what the last of them gave."""
+    graph, stream, made = torch.cuda.CUDAGraph(), torch.cuda.Stream(), None
     with torch.cuda.stream(stream):
         call()
     torch.cuda.synchronize()
     with torch.cuda.graph(graph, stream=stream):
-        for _ in range(CALLS):
-            call()
-    return graph.replay
+        for _ in range(calls):
+            made = call()
+
+    def replay() -> Any:
+        graph.replay()
+        return made
+
+    return replay

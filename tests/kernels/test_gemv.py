@@ -13,7 +13,7 @@ from placed_arrays import Array, found, placed
 from weft import DeviceError, LaunchError
 from weft.gpu.host import DeviceContext
 from weft.kernels import gemv, gemv_int4, gemv_int8, matmul, pack_int4, unpack_int4
-from weft.kernels.int4_digits import by_digits, shape_of
+from weft.kernels.int4_digits import by_digits, shape_of, shared_bytes
 
 CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-14}
 
@@ -111,6 +111,7 @@ def test_the_way_of_gpus_runs_on_a_cpu_too(
     w *= np.repeat(scales.astype(np.float64), group, 1)
     packed, y = pack_int4(placed(device, q)), placed(device, np.zeros(m, np.float32))
     options: dict[str, Any] = {**shape_of(m, n, 1), "group": group, "shifted": shifted}
+    options["shared_mem_bytes"] = shared_bytes(options["across"], options["down"])
     options["block_dim"] = 32 * options["across"] * options["down"]
     for special in (None, np.inf, np.nan, 1e-40):  # the last has no power of two in common with others
         x = (generator.normal(size=n) * np.exp(generator.normal(size=n))).astype(dtype)

@@ -13,6 +13,7 @@ from typing import Any
 
 from weft.gpu import barrier, block_idx, thread_idx
 from weft.gpu.memory import async_copy, async_copy_wait_all
+from weft.kernels.early import begin_early
 from weft.kernels.interleaves import interleave, planes_of
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.places import merged, row_major
@@ -73,7 +74,7 @@ def copy(op: Operands, x: Operand, out: Operand) -> None:
         number = Int32 if units < 1 << 31 else Int
         grid = -(-units // (THREADS * EACH))
         known = {"bits": bits, "width": width, "number": number, "threads": THREADS, "each": EACH}
-        op.launch(copied, grid, THREADS, *lines[0], *lines[1], units, extents, **known)
+        op.launch(copied, grid, THREADS, *lines[0], *lines[1], units, extents, early=True, **known)
 
 
 def _short(extents: Any, here: Any, there: Any) -> tuple[int, int] | None:
@@ -102,7 +103,7 @@ def _copy_by_blocks(
     some = min(extents[middle], max(1, BLOCK // prod(shape)))
     grid = -(-extents[middle] // some) * prod(others)
     known = {"bits": bits, "shape": shape, "some": some, "threads": THREADS}
-    op.launch(turned_short, grid, THREADS, *lines[0], *lines[1], extents[middle], others, **known)
+    op.launch(turned_short, grid, THREADS, *lines[0], *lines[1], extents[middle], others, early=True, **known)
 
 
 def _copy_by_loops(
@@ -144,10 +145,23 @@ def _copy_by_tiles(
         threads = 512 if tile * tile // width >= 1024 else 256
         grid = -(-rows // tile) * -(-columns // tile) * prod(others)
         known = {"bits": bits, "width": width, "tile": tile, "threads": threads}
-        op.launch(turned_wide, grid, threads, *lines[0], *lines[1], rows, columns, others, **known)
+        op.launch(
+            turned_wide, grid, threads, *lines[0], *lines[1], rows, columns, others, early=True, **known
+        )
     else:
         grid = -(-rows // SINGLE) * -(-columns // SINGLE) * prod(others)
-        op.launch(turned_single, grid, (SINGLE, DEEP), *lines[0], *lines[1], rows, columns, others, bits=bits)
+        op.launch(
+            turned_single,
+            grid,
+            (SINGLE, DEEP),
+            *lines[0],
+            *lines[1],
+            rows,
+            columns,
+            others,
+            bits=bits,
+            early=True,
+        )
 
 
 @kernel
@@ -168,6 +182,7 @@ def copied(
     each: Comptime[int],
 ):
     """``each`` so many vectors a thread, a block's width apart."""
+    begin_early()
     first = number(block_idx.x) * (threads * each) + number(thread_idx.x)
     source, target = x.bitcast(bits), out.bitcast(bits)
     places: list[Any] = []
@@ -257,6 +272,7 @@ def turned_wide(
     threads: Comptime[int],
 ):
     """A tile by vectors of 16 bytes, ``width`` elements."""
+    begin_early()
     groups = tile // width
     held = stack_allocation(bits, tile * tile, address_space=AddressSpace.SHARED, alignment=16)
     down, right = (rows + tile - 1) // tile, (columns + tile - 1) // tile
@@ -303,6 +319,7 @@ def turned_short(
     threads: Comptime[int],
 ):
     """Some small matrices at once, whose elements a third axis has side by side in the source."""
+    begin_early()
     (rows, columns), chunks = shape, (middles + some - 1) // some
     pitch, count = some * columns + 1, rows * some * columns
     held = stack_allocation(bits, rows * pitch, address_space=AddressSpace.SHARED)
@@ -342,6 +359,7 @@ def turned_single(
     bits: Comptime[Any],
 ):
     """A tile by single elements; shared rows are one element longer than needed, against bank conflicts."""
+    begin_early()
     held = stack_allocation(bits, SINGLE * (SINGLE + 1), address_space=AddressSpace.SHARED)
     down, right = (rows + SINGLE - 1) // SINGLE, (columns + SINGLE - 1) // SINGLE
     batch, top, left = _tile(down, right, SINGLE)

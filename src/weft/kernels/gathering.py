@@ -27,6 +27,7 @@ from weft.kernels.by_places import (
     take_by_loops,
 )
 from weft.kernels.copies import contiguous, copy
+from weft.kernels.early import begin_early
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator
 from weft.kernels.places import merged, row_major
 from weft.kernels.row_memory import begin
@@ -125,7 +126,9 @@ def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any
     deep, each = TAKING // across, min(EACH, -(-inner // across))
     known = {"across": across, "deep": deep, "each": each, "width": width}
     arguments = x, numbers, made, source.outer * rows, rows, inner, source.n, source.steps
-    op.launch(taken, -(-source.outer * rows // deep), (across, deep), *arguments, bits=bits, **known)
+    op.launch(
+        taken, -(-source.outer * rows // deep), (across, deep), *arguments, bits=bits, early=True, **known
+    )
     return _given(op, made, target)
 
 
@@ -223,6 +226,7 @@ def taken(
     each: Comptime[int],
 ):
     """``across`` threads copy the inner part of a place, ``each`` so many vectors at a time."""
+    begin_early()
     row = block_idx.x * deep + thread_idx.y
     if row < number:
         place = inside(Int(indices[row % rows]), n)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from weft.algorithm.elements import Memory
 from weft.calls.planned import planned_but
 from weft.gpu import barrier, block_idx, global_idx, thread_idx, warp
+from weft.kernels.early import begin_early
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.row_memory import added, by_pairs, load, type_of
 from weft.lang import Comptime, Int, Pointer, func, iota, kernel, unroll
@@ -58,6 +59,7 @@ def by_rows(
 
     ``batch`` says how far the matrices, vectors and results of a batch lie apart.
     """
+    begin_early()
     row, lane = block_idx.x * warps + thread_idx.x // span, thread_idx.x % span
     if row < m:
         first, end = block_idx.y * each, least(block_idx.y * each + each, n)
@@ -139,6 +141,7 @@ def by_columns(
 
     ``batch`` is as of ``by_rows``.
     """
+    begin_early()
     row = (block_idx.x * span + thread_idx.x % span) * lanes
     part, end = thread_idx.x // span, least(block_idx.y * each + each, n)
     parts = stack_allocation(kind, span * warps * lanes, address_space=AddressSpace.SHARED)
@@ -172,6 +175,7 @@ def add_parts(
     parts: Pointer[Any], y: Pointer[Any], m: Int, count: Int, y_step: Int, batch: Int, *, span: Comptime[int]
 ):
     """The sums of a row's parts by ``span`` threads, in the same order each time."""
+    begin_early()
     row, lane = global_idx.x // span, global_idx.x % span
     if row < m:
         here, total = parts + block_idx.y * (count * m) + row, parts.element_type(0)
@@ -241,6 +245,7 @@ def multiply(op: Operands, matrix: Operand, vector: Operand, target: Operand) ->
         span * warps,
         *(matrix, vector, made, m, n, each, step, x_step, ends[0], (*batch, ends[1])),
         **named,
+        early=True,
         alignment=aligned,
     )
     _add(op, made, target, parts)
@@ -273,6 +278,7 @@ def launch_rows(
         span * warps,
         *(matrix, vector, made, *sizes, *steps, scaled),
         **named,
+        early=True,
         ahead=ahead,
         alignment=aligned,
     )
@@ -315,4 +321,4 @@ def _add(op: Operands, made: Any, target: Operand, parts: int) -> None:
     if parts > 1:
         (z, m), span = target.shape, warp.WARP_SIZE if parts > _FEW and not op.threads_are_loops else 1
         args = made, target, m, parts, target.strides[1], target.strides[0]
-        op.launch(add_parts, (-(-m * span // _THREADS), z), _THREADS, *args, span=span)
+        op.launch(add_parts, (-(-m * span // _THREADS), z), _THREADS, *args, span=span, early=True)

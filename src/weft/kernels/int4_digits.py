@@ -1,9 +1,10 @@
 """A matrix of 4-bit integers by a vector, by products of bytes.
 
 A lane has 32 neighbours of the vector as integers with a power of two in common, three or four digits of 8
-bits, which stay in its registers while it goes down the rows; a warp reads 512 bytes of a row at once. The
-numbers of a word become bytes by a mask and a shift, three instructions for eight of them, and are multiplied
-by each digit, four at a time. These sums are exact, less what stands for 0 as well.
+bits, which stay in its registers while it goes down the rows. Of these a warp copies 512 bytes at once to
+shared memory, where each lane waits for its own alone. The numbers of a word become bytes by a mask and a
+shift, three instructions for eight of them, and are multiplied by each digit, four at a time. These sums are
+exact, less what stands for 0 as well.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 from weft.bit import byte_permute
 from weft.gpu import barrier, block_idx, lane_id, launch_bounds, thread_idx, warp, warp_id
+from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_all, async_copy_wait_group
+from weft.kernels.early import begin_early
 from weft.lang import (
     SIMD,
     Comptime,
@@ -23,15 +26,13 @@ from weft.lang import (
     UInt8,
     UInt32,
     func,
-    inline_asm,
     kernel,
     unroll,
 )
 from weft.lang.intrinsics import current_target, llvm_intrinsic
-from weft.lang.machine import threads_are_loops
 from weft.math import fma
 from weft.math import min as least
-from weft.memory import AddressSpace, stack_allocation
+from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 
 OWN, WORD = 32, 8
 """Columns of a lane; numbers in 32 bits."""
@@ -60,6 +61,11 @@ def shape_of(m: int, n: int, multiprocessors: int) -> dict[str, int]:
     return {"across": across, "down": down, "each": -(-each // (TURN * down)) * (TURN * down)}
 
 
+def shared_bytes(across: int, down: int) -> int:
+    """Of the rows that are on their way."""
+    return across * down * TURN * SPAN // 2
+
+
 @kernel
 def by_digits(
     packed: Pointer[UInt8],
@@ -78,6 +84,7 @@ def by_digits(
 ):
     """``each`` rows by a block: ``across`` warps side by side, ``down`` below each other."""
     launch_bounds(across * down * warp.WARP_SIZE, 1)
+    begin_early()
     sums = stack_allocation(Float32, each * across, address_space=AddressSpace.SHARED)
     own, first = warp_id() % across, block_idx.x * each
     matrix = packed, scales, zeros
@@ -117,42 +124,52 @@ def _down(
     groups, size = n // group, scales.dtype.itemsize
     line, shifts = packed + column // 2, zeros + column // group
     factors = scales.bitcast(UInt8) + column // group * size
-    words, given = stack_allocation(UInt32, 4 * TURN), stack_allocation(scales.element_type, TURN)
-    minus = stack_allocation(UInt8, TURN)
+    given, minus = stack_allocation(scales.element_type, TURN), stack_allocation(UInt8, TURN)
+    ring = dynamic_shared_memory(UInt32) + (warp_id() * (TURN * warp.WARP_SIZE) + lane) * 4
+
+    def place(row: Any) -> Any:
+        """A row of the block, or the last one behind it."""
+        return least((first + row).cast(UInt32), (m - 1).cast(UInt32))
 
     def fetch(u: int, row: Any) -> None:
-        """Begin to read a row's words, scale and zero."""
-        row = least((first + row).cast(UInt32), (m - 1).cast(UInt32))
-        found = (line + _wide(row, n // 2)).bitcast(UInt32).load(width=4, alignment=16, invariant=True)
-        for k in unroll(range(4)):
-            words[4 * u + k] = found[k]
-        given[u] = (factors + _wide(row, groups * size)).bitcast(scales.element_type).load(invariant=True)
+        """Begin to copy what the lane has of a row, and to read the row's scale and zero."""
+        row = place(row)
+        async_copy((line + _wide(row, n // 2)).bitcast(UInt32), ring + u * (4 * warp.WARP_SIZE))
+        async_copy_commit_group()
+        given[u] = (factors + _wide(row, groups * size)).bitcast(scales.element_type).load()
         if shifted:
-            minus[u] = (shifts + _wide(row, groups)).load(invariant=True)
+            minus[u] = (shifts + _wide(row, groups)).load()
+
+    def arrived(u: int) -> tuple[Any, ...]:
+        """What has been copied of the oldest row."""
+        async_copy_wait_group(TURN - 1)
+        words = (ring + u * (4 * warp.WARP_SIZE)).load(width=4, alignment=16)
+        return tuple([words[k] for k in range(4)])
 
     def middle(u: int) -> Any:
         return minus[u].cast(Int32) if shifted else Int32(MIDDLE)
 
     for u in unroll(range(TURN)):
         fetch(u, begins + u)
-    _begin([words[i] for i in range(4 * TURN)])
     planes, unit, fits = _digits(x + column, there)
     whole = tuple([_sum_of(plane) for plane in zip(*planes, strict=True)])
     if warp.ballot(fits) == _ALL:
         for row in range(begins, each, down * TURN):
             results = list[Any]()
             for u in unroll(range(TURN)):
-                found = _by_bytes([words[4 * u + k] for k in range(4)], planes)
-                total = _joined([a - middle(u) * b for a, b in zip(found, whole, strict=True)])
-                total = total * unit * given[u].cast(Float32)
+                words = arrived(u)
+                found = _by_bytes(words, planes, [-middle(u) * b for b in whole])
+                total = _joined(found) * unit * given[u].cast(Float32)
                 results.append(there.select(total, Float32(0)))
                 fetch(u, row + u + down * TURN)
             _keep(to, row + lane, _by_rows(results), lane < TURN)
     else:
         for row in range(begins // TURN, each, down):
             fetch(0, row)
-            total = _plainly([words[k] for k in range(4)], x + column, there, middle(0))
+            async_copy_wait_all()
+            total = _plainly(arrived(0), x + column, there, middle(0))
             _keep(to, row, warp.sum(there.select(total * given[0].cast(Float32), Float32(0))), lane == 0)
+    async_copy_wait_all()
 
 
 @func
@@ -164,13 +181,6 @@ def _keep(to: Any, row: Any, found: Any, leads: Any) -> None:
             sums[row * pace] = found
         else:
             sums[row * pace] += found
-
-
-def _begin(loaded: list[Any]) -> None:
-    """Have loads begin here: compilers would move them behind what follows, to where they are used."""
-    if not threads_are_loops():
-        for word in loaded:
-            inline_asm("// $0 is on its way", None, word, constraints="r", effects="write")
 
 
 def _dot(numbers: Any, digits: Any, total: Any) -> Any:
@@ -194,9 +204,8 @@ def _sum_of(words: Any) -> Any:
     return total
 
 
-def _by_bytes(words: Any, planes: Any) -> list[Any]:
-    """The sums of a lane's numbers multiplied by each digit of the vector."""
-    sums = [Int32(0) for _ in planes[0]]
+def _by_bytes(words: Any, planes: Any, sums: list[Any]) -> list[Any]:
+    """The sums of a lane's numbers multiplied by each digit of the vector, added to these."""
     for k, word in enumerate(words):
         for odd in range(2):
             numbers, plane = (word >> (4 * odd)) & _NIBBLES, planes[2 * k + odd]

@@ -76,7 +76,7 @@ def normalize(
     if form is not None:
         grid = -(-rows.number * form["blocks"] * form["lanes"] // form["threads"])
         how: dict[str, Any] = {"cluster_dim": form["blocks"]} if form["blocks"] > 1 else {}
-        op.launch(row_kernels.held, grid, form["threads"], *places, **form, **known, **how)
+        op.launch(row_kernels.held, grid, form["threads"], *places, early=True, **form, **known, **how)
         return
     plan, states = (across(op, rows, EACH) if rows.beside else _streamed(op, rows, size)), None
     if plan.chunks > 1:
@@ -87,7 +87,7 @@ def normalize(
     else:
         kernel = row_kernels.streamed
         del known["lanes"]
-    op.launch(kernel, plan.grid, plan.block, *places, states, plan.chunks, **known)
+    op.launch(kernel, plan.grid, plan.block, *places, states, plan.chunks, early=not rows.beside, **known)
 
 
 def _are_shifted(rows: Rows, operands: list[Operand]) -> bool:

@@ -36,7 +36,7 @@ from weft.lang.number import type_name
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer
 from weft.runtime.peers import other_owner
-from weft.targets import find_target
+from weft.targets import Feature, find_target
 from weft.tensor import Tensor, device_of
 
 if TYPE_CHECKING:
@@ -366,7 +366,12 @@ class Operands:
         )
 
     def launch(self, kernel: Kernel[...], grid: Any, block: Any, /, *args: Any, **named: Any) -> None:
-        """Launch a kernel: in the context, or on the stream of the library whose arrays alone it takes."""
+        """Launch a kernel: in the context, or on the stream of the library whose arrays alone it takes.
+
+        With ``early=True`` it is one that begins with ``begin_early()`` (``weft.kernels.early``).
+        """
+        if named.pop("early", False) and find_target(self.context.target).supports(Feature.DEPENDENT_LAUNCH):
+            named["pdl"] = True
         memory = [arg.memory if isinstance(arg, Operand) else arg for arg in args]
         launch(self.context, kernel, memory, {"grid_dim": grid, "block_dim": block, **named})
 

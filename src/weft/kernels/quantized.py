@@ -13,7 +13,7 @@ from weft.dtype import DType
 from weft.gpu import block_idx, global_idx, thread_idx, warp
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.gemvs import launch_rows, single
-from weft.kernels.int4_digits import DIGITS, MIDDLE, OWN, by_digits, shape_of
+from weft.kernels.int4_digits import DIGITS, MIDDLE, OWN, by_digits, shape_of, shared_bytes
 from weft.kernels.operands import Operand, Operands
 from weft.lang import Comptime, Float32, Int, Pointer, UInt8, kernel
 from weft.math import fma
@@ -260,7 +260,8 @@ def _launch(op: Operands, arrays: tuple[Operand, ...], m: int, n: int, group: in
         known: dict[str, Any] = {"group": group, "shifted": shifted}
         known |= shape_of(m, n, op.context.info.multiprocessors)
         threads = known["across"] * known["down"] * warp.WARP_SIZE
-        op.launch(by_digits, -(-m // known["each"]), threads, *arrays, m, n, **known)
+        known["shared_mem_bytes"] = shared_bytes(known["across"], known["down"])
+        op.launch(by_digits, -(-m // known["each"]), threads, *arrays, m, n, early=True, **known)
     elif op.threads_are_loops and n and group % (2 * _LEAST) == 0:
         halves, lanes = op.scratch(n, DType.float32), min(_LANES, group // 2 & -(group // 2))
         each = max(1, -(-_TASK // n), -(-m // _TASKS))

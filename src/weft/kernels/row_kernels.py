@@ -16,6 +16,7 @@ from weft.gpu import (
     warp,
 )
 from weft.gpu.bulk import async_bulk_prefetch
+from weft.kernels.early import begin_early
 from weft.kernels.row_memory import apart, begin, behind, by_pairs, joined, load, store, together, type_of
 from weft.lang import Comptime, Int, Pointer, func, iota, kernel, unroll
 from weft.lang.machine import threads_are_loops
@@ -82,6 +83,7 @@ def held(
     each of the elements before the first whole vector and behind the last.
     """
     launch_bounds(threads, RESIDENT // threads)
+    begin_early()
     if blocks > 1:
         row, first = block_idx.x // blocks, block_idx.x % blocks * (threads * each)
     else:
@@ -265,6 +267,7 @@ def streamed(
     chunks of a row, where ``states`` say what is known of all of them.
     """
     launch_bounds(threads)
+    begin_early()
     row, chunk = (block_idx.x, Int(0)) if states is None else (block_idx.x // chunks, block_idx.x % chunks)
     line, target = line_of(x, x_steps, x_step, more, row, extents), begin(out, out_steps, row, extents)
     shape = {"kind": kind, "width": width}

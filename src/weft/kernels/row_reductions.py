@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.gpu import block, block_idx, thread_idx, warp
+from weft.kernels.early import begin_early
 from weft.kernels.row_kernels import added_to, along, line_of, of_chunks, stretch
 from weft.kernels.row_memory import begin, store, type_of
 from weft.lang import Comptime, Int, Pointer, func, kernel
@@ -39,6 +40,7 @@ def reduced(
     partial: Comptime[bool],
 ):
     """What ``lanes`` threads know of a row, or of a chunk of one."""
+    begin_early()
     unit = block_idx.x * (threads // lanes) + thread_idx.x // lanes
     row, chunk = unit // chunks if partial else unit, unit % chunks if partial else Int(0)
     mine, shape = least(row, rows - 1), {"kind": kind, "width": width, "each": each}
@@ -113,6 +115,7 @@ def combined(
     lanes: Comptime[int],
 ):
     """What is known of the chunks of a row, joined by ``lanes`` threads."""
+    begin_early()
     row, number = block_idx.x, thread_idx.x
     all = of_chunks(operation, states, row * row_step, chunk_step, number, lanes, chunks, kind=kind)
     if lanes > 1:

@@ -131,7 +131,7 @@ def reduce(
     steps = (1, rows.number) if rows.beside else (plan.chunks, 1)
     lanes = 1 if op.threads_are_loops else 32
     arguments = states, *target, given, rows.number, rows.n, rows.extents, plan.chunks, *steps
-    op.launch(row_reductions.combined, rows.number, lanes, *arguments, lanes=lanes, **known)
+    op.launch(row_reductions.combined, rows.number, lanes, *arguments, lanes=lanes, early=True, **known)
 
 
 def parts(
@@ -158,7 +158,7 @@ def _launch(
     else:
         known, rest = known | {"partial": partial}, (given, *counts)
     places = *rows.lines[0], *to, more, *rest, plan.chunks
-    op.launch(plan.kernel, plan.grid, plan.block, *places, **plan.known, **known)
+    op.launch(plan.kernel, plan.grid, plan.block, *places, early=not rows.beside, **plan.known, **known)
 
 
 def _along(op: Operands, operation: Any, rows: Rows) -> Plan:

@@ -16,6 +16,7 @@ from typing import Any
 
 from weft.gpu import block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id, wgmma
 from weft.gpu.pipeline import Pipeline
+from weft.kernels.early import begin_early
 from weft.kernels.flash.tiles import LOG2_E, NEVER
 from weft.kernels.quads import whole
 from weft.lang import Comptime, func, kernel, struct, unroll
@@ -131,6 +132,7 @@ def attention_hopper(
     here_v = here_k + STAGES * bn * width
     words = stack_allocation(UInt64, 2 + 4 * STAGES, address_space=AddressSpace.SHARED)
     of_q, of_k, of_v = pipelines(words, groups)
+    begin_early()
     group, n, tiles_done, keys = warp.broadcast(Int32(thread_idx.x) // 128), UInt32(0), UInt32(0), tiles.keys
     if group == 0:
         wgmma.set_max_registers(GROUPS[groups][0], more=False)

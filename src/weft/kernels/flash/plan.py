@@ -111,6 +111,7 @@ class Attending:
             bn=bn,
             groups=groups,
             shared_mem_bytes=hopper.shared_bytes(width, bn, groups),
+            early=True,
         )
 
     def _by_decoding(self) -> None:

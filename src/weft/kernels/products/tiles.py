@@ -106,7 +106,7 @@ def _launch(
         end = line(out) if into is None or form.along > 1 else _tile(op, into)
         joins = (*[Line(x.memory, (0,), cast("Any", 1)) for x in parts[:2]], *parts[2:])
         given = _tile(op, left), _tile(op, right), end, *sizes, joins, table, *ends.given(problem.sums)
-        op.launch(function, grid, block, *given, **how)
+        op.launch(function, grid, block, *given, early=True, **how)
     else:
         all_sides = left, right, into
         boxes = tuple([side.tiled.box for side in all_sides])
@@ -115,7 +115,7 @@ def _launch(
         places = [_descriptor(op, side).address for side in all_sides]
         steps = [step // side.operand.dtype.itemsize for side in all_sides for step in side.tiled.strides[:2]]
         given = *memory, *places, *(parts or (out, left.operand, 0)), *sizes, *steps
-        op.launch(function, grid, block, *given, **how)
+        op.launch(function, grid, block, *given, early=True, **how)
 
 
 def _lines(x: Operand) -> int:

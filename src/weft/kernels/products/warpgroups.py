@@ -17,6 +17,7 @@ from weft import Bool, Comptime, Float32, Int, Int32, UInt64, func, kernel, unro
 from weft.gpu import block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id, wgmma
 from weft.gpu.cluster import block_rank_in_cluster, cluster_sync
 from weft.gpu.pipeline import Pipeline
+from weft.kernels.early import begin_early
 from weft.kernels.products.clusters import gathered, open_meetings
 from weft.kernels.products.finish import Ways, finished, unchanged
 from weft.kernels.products.joining import FOUR, counters, joined
@@ -151,6 +152,7 @@ def multiply(
     if form.along > 1:
         open_meetings(words + 2 * stages, 4 * form.groups, form.along)
     pipe.init(consumers=form.groups * cluster)
+    begin_early()
     number = Int(0)
     if form.blocks > 1:
         number = block_rank_in_cluster()
