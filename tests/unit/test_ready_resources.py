@@ -22,7 +22,7 @@ Make = Callable[..., Any]
 SPILLS: dict[str, int] = {
     "layer_norm, weight and bias": 16,
     "rms_norm": 16,
-    "gemv_int4, zeros": 256,
+    "gemv_int4, zeros": 48,
 }
 """Bytes that are known to be spilled at most; others spill none."""
 
