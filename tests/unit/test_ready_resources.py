@@ -6,6 +6,7 @@ What spills nevertheless stands in ``docs/performance.md``, with the reason.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from typing import Any
 from unittest.mock import MagicMock
@@ -92,6 +93,10 @@ def allowed(asked: str, _: Any) -> tuple[int, int]:
     return 0, 1024 if "THREADS" in asked else 0
 
 
+OF_MEMORY = re.compile(r"\b(ld|st|atom|red)\.(?!param|shared|local)|\bcp\.")
+"""Instructions of PTX that touch global memory."""
+
+
 def always_bytes(*_: Any) -> bytes:
     """A description of tiles, which the driver's own library would make."""
     return bytes(128)
@@ -127,3 +132,6 @@ def test_what_a_ready_kernel_spills(name: str, gpu: Gpu, monkeypatch: pytest.Mon
     assert texts
     spilled = [toolkit.assemble(text)[1].spill_stores for text in texts]
     assert max(spilled) <= SPILLS.get(name, 0)
+    for early in [text for text in texts if "griddepcontrol.wait" in text]:
+        before = early[early.index(".entry") : early.index("griddepcontrol.wait")]
+        assert not OF_MEMORY.search(before), "read or written while what was before may still run"
