@@ -97,6 +97,10 @@ OF_MEMORY = re.compile(r"\b(ld|st|atom|red)\.(?!param|shared|local)|\bcp\.")
 """Instructions of PTX that touch global memory."""
 
 
+MEMORY = ctypes.create_string_buffer(1 << 20)
+"""All that the played driver gives, also to contexts that end after their test."""
+
+
 def always_bytes(*_: Any) -> bytes:
     """A description of tiles, which the driver's own library would make."""
     return bytes(128)
@@ -112,8 +116,7 @@ def test_what_a_ready_kernel_spills(name: str, gpu: Gpu, monkeypatch: pytest.Mon
         texts.append(text.partition(b"\0")[0].decode())
         return 0, 5
 
-    memory = ctypes.create_string_buffer(1 << 10)
-    address = ctypes.addressof(memory)
+    address = ctypes.addressof(MEMORY)
     monkeypatch.setattr("weft.runtime.cuda.device.tensor_map", always_bytes)
     gpu.slots = 0
     gpu.returns["cuMemHostAlloc"] = gpu.returns["cuMemAlloc"] = always(0, address)  # where assertions tell
