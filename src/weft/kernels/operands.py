@@ -562,7 +562,7 @@ def _context_of(operands: Sequence[Operand]) -> DeviceContext:
         if operand.array is None:
             owners.append((operand.memory.passes_on, operand, own))
         places.setdefault((own.api, own.id), (operand, own))
-    (here, (one, first)), *others = sorted(places.items(), key=lambda place: place[0][0] == "cpu")
+    (here, (one, first)), *others = sorted(places.items(), key=lambda place: place[1][1].info.shares_host)
     if others:  # of host and device the host's is copied
         there, (other, _) = others[0]
         shown = f"{one.name} on {here[0]}:{here[1]} and {other.name} on {there[0]}:{there[1]}"

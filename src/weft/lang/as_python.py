@@ -172,6 +172,15 @@ def _missing(number: AsPython, name: str, caller: FrameType) -> AttributeError:
     return UnknownAttribute(resolved(said, caller_location()))
 
 
+def _as_array(number: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    """A number as NumPy has those of its type, of a BFloat16 a float32; lanes as an array."""
+    import numpy as np
+
+    lanes = [number[i].value for i in range(number.lanes)] if number.lanes > 1 else number.value
+    own = number.dtype.numpy if number.dtype.in_numpy else np.float32
+    return np.array(lanes, own if dtype is None else dtype)
+
+
 class AsPython(metaclass=type if TYPE_CHECKING else _Kind):
     """Numbers: to ``isinstance`` and all that goes by it what Python's are, wherever a program calls it.
 
@@ -184,12 +193,26 @@ class AsPython(metaclass=type if TYPE_CHECKING else _Kind):
     def __deepcopy__(self, _: object) -> Self:
         return self
 
+    __array_priority__ = -1.0
+    """To NumPy's numbers what stands on their right says what comes of both, to its arrays they do."""
+
+    if TYPE_CHECKING:
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+
     if not TYPE_CHECKING:
 
         @property
         def __class__(self):
             kind = type(self)
             return (stands_for(kind) or kind) if is_asked_by_program() else kind
+
+        @property
+        def __array__(self):
+            """What NumPy takes it for beside its arrays; there is none in compiled code, for an object."""
+            if maybe_current() is not None:
+                raise AttributeError("__array__")
+            return functools.partial(_as_array, self)
 
         def __getattr__(self, name):
             plain = stands_for(type(self))

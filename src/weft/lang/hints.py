@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from weft.diagnostics import LEFT, RIGHT, VALUE, CompileError, a_, refuse
+from weft.diagnostics.arithmetic import is_numpys
 from weft.lang.elaboration import maybe_current
 
 COMMA = "leave out the comma that makes a tuple of it"
@@ -148,8 +149,13 @@ ALIASES = {
 """Methods of numbers that other libraries call so."""
 
 
-def incomparable(op: str, name: str, other: object) -> bool:
-    """A number compared with what is none: refused, of None unless that proves to be a number later."""
+def incomparable(op: str, name: str, other: object) -> Any:
+    """A number compared with what is none: refused, of None unless that proves to be a number later.
+
+    What compares itself does: tiles, and NumPy's arrays on the host.
+    """
+    if hasattr(type(other), "__weft_compares__") or (maybe_current() is None and is_numpys(other)):
+        return NotImplemented
     try:
         refuse(
             "operand",

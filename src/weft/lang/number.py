@@ -211,10 +211,10 @@ class Number(Conversions, AsPython):
     # -- operators ----------------------------------------------------------------------------
     if not TYPE_CHECKING:
 
-        def __pow__(self, other):
-            from weft.lang.power import power
+        def __pow__(self, other, modulus=None):
+            from weft.lang.power import power, power_modulo
 
-            return power(self, other)
+            return power(self, other) if modulus is None else power_modulo(self, other, modulus)
 
         def __rpow__(self, other):
             from weft.lang.power import power
@@ -295,8 +295,6 @@ class Number(Conversions, AsPython):
         if not isinstance(c, (Number, bool, int, float)):
             if op in ("eq", "ne") and (maybe_current() is None or not isinstance(a.value, Value)):
                 return NotImplemented
-            if hasattr(cast("type[Any]", type(c)), "__weft_compares__"):
-                return NotImplemented
             return incomparable(op, type(a).__name__, c)
         if isinstance(c, float) and not a.dtype.is_float:  # exactly, as Python compares them
             a = number_class(DType.int64, a.lanes)(a) if a.dtype.kind == "bool" else a
@@ -367,8 +365,10 @@ class Number(Conversions, AsPython):
 
     if not TYPE_CHECKING:
 
-        def __round__(self):
+        def __round__(self, ndigits=None):
             value = self._known("round(...)", "call round in a @func", lanes=True)
+            if ndigits is not None:
+                return type(self)(lanewise(lambda one: round(one, ndigits), value))
             wide: Any = number_class(DType.int64, self.lanes)
             if not self.dtype.is_float:
                 return self

@@ -62,6 +62,16 @@ def power(base: Any, exponent: Any) -> Any:
     return made
 
 
+def power_modulo(base: Number, exponent: Any, modulus: Any) -> Any:
+    """``pow(base, exponent, modulus)`` of the host's integers, of the type in which base and modulus meet."""
+    numbers: list[Any] = [base, exponent, modulus]
+    if any(isinstance(each, Number) and (each.dtype.is_float or each.lanes > 1) for each in numbers):
+        message = "pow(base, exponent, modulus) takes integers"
+        refuse("operator", message, hint="convert them: pow(Int(x), n, m)")
+    kind: Any = unify("%", base, modulus)[0]
+    return kind(pow(int(base), int(exponent), constant(modulus, kind)))
+
+
 def _refuse_negative(exponent: Any) -> NoReturn:
     hint = f"write Float32({LEFT}) ** {RIGHT}"
     refuse("int-power", f"an integer to the power {exponent} is a float", hint=hint)

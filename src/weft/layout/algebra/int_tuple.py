@@ -46,7 +46,7 @@ def canonical(t: object, what: str = "extent") -> IntTuple:
     if isinstance(t, Integral):
         return int(t)
     fraction = isinstance(t, Number) or getattr(getattr(t, "dtype", None), "is_float", False)
-    if fraction or hasattr(t, "__array__") or not hasattr(type(t), "__floordiv__"):
+    if fraction or hasattr(t, "shape") or not hasattr(type(t), "__floordiv__"):
         whole = "write an int, a run-time integer, or a tuple of these"
         hint = "write an int; to divide, //" if isinstance(t, float) else whole
         wrong(f"{t!r} is no integer {what}", hint)
