@@ -99,6 +99,8 @@ def test_rounded_to_digits_and_powers_modulo() -> None:
     )
     with pytest.raises(CompileError, match=r"pow\(base, exponent, modulus\) takes integers"):
         pow(whole, Float32(2), 5)
+    with pytest.raises(CompileError, match="takes integers"):
+        pow(whole, 2.5, 5)
     with pytest.raises(CompileError, match="1000 does not fit Int8"):
         pow(small, 3, 1000)
 

@@ -64,8 +64,9 @@ def power(base: Any, exponent: Any) -> Any:
 
 def power_modulo(base: Number, exponent: Any, modulus: Any) -> Any:
     """``pow(base, exponent, modulus)`` of the host's integers, of the type in which base and modulus meet."""
-    numbers: list[Any] = [base, exponent, modulus]
-    if any(isinstance(each, Number) and (each.dtype.is_float or each.lanes > 1) for each in numbers):
+    numbers: list[Any] = [python_number(each) for each in (base, exponent, modulus)]
+    whole = [isinstance(x, Number) and not x.dtype.is_float and x.lanes == 1 for x in numbers]
+    if not all(is_whole or isinstance(x, int) for is_whole, x in zip(whole, numbers, strict=True)):
         message = "pow(base, exponent, modulus) takes integers"
         refuse("operator", message, hint="convert them: pow(Int(x), n, m)")
     kind: Any = unify("%", base, modulus)[0]
