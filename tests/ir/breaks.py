@@ -74,7 +74,13 @@ _OPTIONAL = {
     "pairs",
     "strip",
 }
-OPTIONAL = {*_OPTIONAL, ("llvm.call", "callee"), ("gpu.shuffle", "mask"), ("weft.host_stuck", "place")}
+OPTIONAL = {
+    *_OPTIONAL,
+    ("gpu.barrier", "whole"),
+    ("llvm.call", "callee"),
+    ("gpu.shuffle", "mask"),
+    ("weft.host_stuck", "place"),
+}
 WORDS = {"predicate", "dimension", "bin_op", "ordering", "effects", "fastmath"}
 GIVES_ANY = frozenset({"llvm.load", "llvm.call", "llvm.call_intrinsic", "llvm.inline_asm", "gpu.warp_call"})
 

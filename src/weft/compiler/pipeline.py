@@ -184,7 +184,16 @@ class Compilation:
                 caller_location(),
                 hints=("use the emission kind 'asm' for that Python, or the target 'native'",),
             )
-        return text(self.module)
+        return text(self._interpreted())
+
+    def _interpreted(self) -> Module:
+        """The module of which Python is made."""
+        from weft.compiler.ir.clone import clone_module
+        from weft.compiler.passes.whole_warps import whole_warps
+
+        module = clone_module(self.module)
+        whole_warps(module)
+        return module
 
     def _python(self) -> bytes:
         from weft.compiler.interpreted.generate import program  # here, since few programs ask for it
@@ -194,7 +203,9 @@ class Compilation:
             with (
                 rarely_collected()
             ):  # where a collection runs Python, CPython 3.11 lets threads parse at once
-                return program(self.module, [kernel.entry for kernel in self.kernels], self.target).packed()
+                return program(
+                    self._interpreted(), [kernel.entry for kernel in self.kernels], self.target
+                ).packed()
         except LLVMError as error:
             from weft.compiler.llvm.blame import blamed
 

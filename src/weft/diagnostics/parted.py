@@ -48,6 +48,8 @@ class Parting:
         group, meeting, same, name = _GROUPS[self.group]
         known = f"all threads of {group} come to {meeting}, or none"
         hint = f"move the {name} out, or decide by something that all threads of {same} share"
+        if self.group == "warp":
+            return (f"{known}; one that has returned hands over nothing",), (hint,)
         waited = "" if self.group == "grid" else "not "
         return (f"{known}; those that have returned are {waited}waited for",), (hint,)
 

@@ -38,13 +38,12 @@ from weft.diagnostics.modules import present
 from weft.gpu import warp
 from weft.gpu.lanes import block_thread, block_threads, chosen, lane_id, warp_id
 from weft.gpu.sorting import ordered, sorted_keys, unordered
-from weft.gpu.sync import barrier
 from weft.gpu.votes import Word, combined, has_reduction, reduced
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
-from weft.lang.machine import threads_are_loops
+from weft.lang.machine import block_barrier, threads_are_loops
 from weft.lang.number import Number, NumberLike
 from weft.lang.places import integer
 from weft.lang.pointer import AddressSpace, Pointer
@@ -74,6 +73,11 @@ _WARPS = 32
 _MOST = 1024
 
 
+def _barrier() -> None:
+    """Wait for all threads of the block, of which none has returned."""
+    block_barrier(whole=threads_are_loops())
+
+
 def reduce(value: T, function: Callable[[T, T], T] | Word) -> T:
     """All threads' values combined by ``function``, in all threads.
 
@@ -95,15 +99,15 @@ def _reduced(value: Any, function: Any) -> Any:
     parts = stack_allocation(_type_of(own), _WARPS, address_space=AddressSpace.SHARED)
     if lane_id() == 0:
         parts[warp_id()] = own
-    barrier()
+    _barrier()
     if threads_are_loops():
         if block_thread() == 0:
             _combine_in_turn(parts, function)
-        barrier()
+        _barrier()
         total = parts[0]
     else:
         total = _of_warps(parts, function)
-    barrier()
+    _barrier()
     return total
 
 
@@ -162,15 +166,15 @@ def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
     parts = stack_allocation(_type_of(through), _WARPS, address_space=AddressSpace.SHARED)
     if lane_id() == warp.WARP_SIZE - 1:
         parts[warp_id()] = through
-    barrier()
+    _barrier()
     if threads_are_loops():
         if block_thread() == 0:
             _scan_in_turn(parts)
-        barrier()
+        _barrier()
         before = parts[warp_id()]
     else:
         before = warp.shuffle_idx(_before_warps(parts), warp_id())
-    barrier()
+    _barrier()
     if exclusive:
         last = warp.shuffle_up(through, 1)
         return combined("add", before, chosen(lane_id() > 0, last, _type_of(through)(0)))
@@ -213,9 +217,9 @@ def _broadcast(value: Any, thread: Int) -> Any:
     place = stack_allocation(_type_of(value), 1, address_space=AddressSpace.SHARED)
     if block_thread() == thread:
         place[0] = value
-    barrier()
+    _barrier()
     found = place[0]
-    barrier()
+    _barrier()
     return found
 
 
@@ -238,9 +242,9 @@ def _exchanged(value: Any, thread: Int, *, most: Comptime[int]) -> Any:
         assert 0 <= thread < block_threads() <= most, "the block has no such thread"
     places = stack_allocation(_type_of(value), most, address_space=AddressSpace.SHARED)
     places[block_thread()] = value
-    barrier()
+    _barrier()
     found = places[thread]
-    barrier()
+    _barrier()
     return found
 
 
@@ -292,13 +296,13 @@ def histogram(bin: NumberLike, *, bins: int) -> Pointer[UInt32]:
 @func
 def _histogram(bin: Int, *, bins: Comptime[int]) -> Any:
     counts = stack_allocation(UInt32, bins, address_space=AddressSpace.SHARED)
-    barrier()  # nobody reads the last one any more
+    _barrier()  # nobody reads the last one any more
     for n in range(block_thread(), bins, block_threads()):
         counts[n] = 0
-    barrier()
+    _barrier()
     if 0 <= bin < bins:
         Atomic.fetch_add(counts + bin, 1, scope="block")
-    barrier()
+    _barrier()
     return counts
 
 
@@ -335,9 +339,9 @@ def _rearranged(items: Any, *, striped: Comptime[bool], most: Comptime[int]) -> 
     far = [_spread(n * threads + thread, count) for n in range(count)]
     for n, place in enumerate(near if striped else far):
         places[place] = items[n]
-    barrier()
+    _barrier()
     found = _type_of(items)(*[places[place] for place in (far if striped else near)])
-    barrier()
+    _barrier()
     return found
 
 

@@ -2,7 +2,8 @@
 
 The lanes of a warp are threads that follow each other in their block, x counting fastest. Every operation is
 for all 32 at once: a launch has blocks of whole warps, and lanes that take part in one come to it together,
-or the whole warp does not. A value may be a number of any type, a SIMD vector, a struct, or a tuple.
+or the whole warp does not: none of them may have returned. A value may be a number of
+any type, a SIMD vector, a struct, or a tuple.
 
 On an NVIDIA GPU, from compute capability 7.0 on, they are its instructions (``shfl.sync``, ``vote.sync``,
 ``match.sync``, ``redux.sync``; PTX ISA, "Parallel Synchronization and Communication Instructions").

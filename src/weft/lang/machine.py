@@ -81,9 +81,10 @@ def grid_value(name: str, axis: str) -> Int:
     return Int.of(b.value(f"gpu.{name}", (), I64, {"dimension": axis}))
 
 
-def block_barrier() -> None:
-    """All threads of the block wait for each other."""
-    _known("barrier", "barrier()").emit("gpu.barrier")
+def block_barrier(*, whole: bool = False) -> None:
+    """All threads of the block wait for each other; ``whole``: none of them may have returned."""
+    attrs: dict[str, bool] = {"whole": True} if whole else {}
+    _known("barrier", "barrier()").emit("gpu.barrier", (), (), attrs)
 
 
 def meet_at(number: int, threads: int, *, arrives: bool) -> None:

@@ -19,6 +19,7 @@ from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, NAMED, group_of
 from weft.compiler.ir.jumps import leaves
 from weft.compiler.ir.types import I1, AddressSpace, FloatType, IntType, PointerType, Type
+from weft.compiler.passes.faults import places_of
 from weft.targets import Target
 
 _GROUPS = ("warp", "block", "cluster", "grid")
@@ -105,7 +106,7 @@ class _Module:
         found: list[tuple[str, str, int, int]] = []
         for inner in [inner for region in op.regions for inner in region.walk()]:
             if inner.name in BARRIERS and inner.name != NAMED:
-                found.append((group_of(inner), f.file, *inner.loc[:2]))
+                found.append((group_of(inner), *places_of(f, inner.loc)[0][0]))
             if inner.name == "func.call" and inner.attrs["callee"] in self.meeting:
                 callee = self.functions[str(inner.attrs["callee"])]
                 below = self.barrier(callee, Op(inner.spec, (), {}, (callee.body,), (), inner.loc))
@@ -386,8 +387,8 @@ class _Writer:
                     self.put(f"yield __at({place}, {self.names[value]})")
 
     def place(self, op: Op) -> str:
-        """File, line and column."""
-        return repr((self.f.file, *op.loc[:2]))
+        """File, line and column, in the user's code."""
+        return repr(places_of(self.f, op.loc)[0][0])
 
     def told(self, op: Op) -> None:
         self.put(f"__t.tell({', '.join([str(op.attrs['site']), *self.given(op)])})")

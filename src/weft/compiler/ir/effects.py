@@ -27,9 +27,10 @@ class Effects(NamedTuple):
 _NOTHING: frozenset[int] = frozenset()
 _READ_NOTHING = frozenset({"llvm.store", "weft.get", "weft.set", "weft.give_memory", "func.call"})
 """Operations that read nothing through their operands, or of which it is said elsewhere."""
-_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot", "gpu.warp_call"})
+EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot", "gpu.warp_call"})
+"""Where lanes of a warp hand each other values."""
 NAMED = "gpu.named_barrier"
-BARRIERS = frozenset({"gpu.barrier", "gpu.meet", NAMED}) | _EXCHANGES
+BARRIERS = frozenset({"gpu.barrier", "gpu.meet", NAMED}) | EXCHANGES
 """Where all threads of a block wait for each other, or those of another group."""
 
 
@@ -37,7 +38,7 @@ def group_of(op: Op) -> str:
     """Who meets at such an operation."""
     if op.name == NAMED:
         return "named"
-    return "warp" if op.name in _EXCHANGES else str(op.attrs.get("group", "block"))
+    return "warp" if op.name in EXCHANGES else str(op.attrs.get("group", "block"))
 
 
 def meets_in_warp(op: Op) -> bool:

@@ -246,7 +246,7 @@ _declare("weft.rest")
 # Which thread this is, and all of a block meeting; extents of an over= launch.
 for _n in "thread_id block_id block_dim grid_dim over cluster_dim".split():
     _pure(f"gpu.{_n}", "", "i64", _AXIS)
-_declare("gpu.barrier", sync=rules.barrier_sync)
+_declare("gpu.barrier", "", "", "whole?:bool", sync=rules.barrier_sync)
 
 # Where they are loops, so many of a block meeting at a named barrier; who only ``arrives`` goes on.
 _declare("gpu.named_barrier", "", "", "number:count threads:count arrives:bool", sync=rules.barrier_sync)

@@ -78,11 +78,11 @@ def inline(module: Module, chosen: Callable[[Function], bool]) -> None:
             return
 
 
-def _called_from(loc: Loc, call: Op, callee: Function) -> Loc:
+def called_from(loc: Loc, call: Op, callee: Function) -> Loc:
     """A place in a function, for its code where it was called."""
     if len(loc) == 2:
         return loc[0], loc[1], callee, call.loc
-    return loc[0], loc[1], loc[2], _called_from(loc[3], call, callee)
+    return loc[0], loc[1], loc[2], called_from(loc[3], call, callee)
 
 
 class _Inliner:
@@ -129,7 +129,7 @@ class _Inliner:
         mapping: dict[Value, Value] = dict(zip(callee.args, call.operands, strict=True))
         made = clone_region(callee.body, mapping)
         for op in made.walk():
-            op.loc = _called_from(op.loc, call, callee)
+            op.loc = called_from(op.loc, call, callee)
         self.head.extend(op for op in made.ops if op.name in _HOISTED)
         ops = [op for op in made.ops if op.name not in _HOISTED]
         last = ops[-1]

@@ -48,6 +48,7 @@ def run_passes(
     if not loops and not _changes(module):
         return module
     passes: list[tuple[bool, Callable[[Module], object]]] = [
+        (loops, _whole_warps),
         (True, lockstep),
         (True, branch_at_assertions),
         (loops and not debug, registers),
@@ -81,6 +82,12 @@ def _thread_loops(module: Module, *, even: bool, order: int) -> None:
     from weft.compiler.passes.thread_loops import thread_loops
 
     thread_loops(module, even=even, turned=groups_turn(order))
+
+
+def _whole_warps(module: Module) -> None:
+    from weft.compiler.passes.whole_warps import whole_warps  # here, as above
+
+    whole_warps(module)
 
 
 def _streaming_stores(module: Module) -> None:
