@@ -105,7 +105,10 @@ class Shadow(ctypes.Structure):
         ("fenced", ctypes.c_uint64),  # when one first came to a fence, or 0
         ("pieces", ctypes.c_uint64),  # the address of what is known of the process's memory
         ("count", ctypes.c_uint64),  # how many pieces
-        ("threads", ctypes.c_uint64),  # of each thread, when it last acquired something, came to a fence, and
+        (
+            "threads",
+            ctypes.c_uint64,
+        ),  # of each thread, when it first acquired something, came to a fence, and
         # to one of its block
         ("began", ctypes.c_uint64),  # the first tick of all
         ("stride", ctypes.c_uint64),  # bytes between the cells of shared memory of blocks that meet

@@ -19,7 +19,8 @@ where the other is of another, are a data race. What is told is one on a GPU too
 - Of reads a cell keeps two: the last, and one by another thread that was not in order with it, of another
   block if there was such. Where many read, a race with one of them is found, though not with each.
 - An atomic write that releases (by its order, or behind a fence) hands over what its thread did before, and
-  its block before the last barrier: it ends a stretch of its thread's, where no warps wait. There is one such
+  its block before the last barrier, and its warp before the lanes last waited for each other
+  (``handing_over``): it ends a stretch of its thread's, where no warps wait. There is one such
   record for a block, another of what scopes let its own threads alone see, and an atomic read of any memory
   that was released acquires all that was released so far, whatever its order. So what is missing in a
   program that hands over by several flags may go unnoticed, and so may a missing acquire; a missing release
@@ -44,13 +45,10 @@ from weft.abi.shadow import (
     BOTH_WRITE,
     CELL,
     CELL_BYTES,
-    FENCES,
     NARROW,
     RELEASE,
     ROUND,
     SAME,
-    SITE,
-    THREAD,
     TICK,
     UNDER_WAY,
     UNSET,
@@ -61,6 +59,23 @@ from weft.abi.shadow import (
 )
 from weft.compiler.copies_under_way import COPIES
 from weft.compiler.frontend.elaborate import Elaborator
+from weft.compiler.handing_over import (
+    ENTRY_BYTES,
+    MET,
+    OWN,
+    OWN_ONES,
+    RELEASED,
+    WARPS,
+    WIDE,
+    acquire,
+    entry_at,
+    fence,
+    fence_own,
+    give,
+    handed,
+    logged_by,
+    releases,
+)
 from weft.compiler.ir.core import Function
 from weft.compiler.passes.inline_barriers import inline
 from weft.dtype import DType
@@ -88,19 +103,11 @@ _BEGAN, _GATHERED, _CLUSTER, _TURN, _SEEN, _UNORDERED = (
 )
 _LOW, _HIGH = (getattr(Piece, name).offset // WORD for name in ("low", "high"))
 _PIECE = ctypes.sizeof(Piece)
-_FIRST, _NUMBER, _WIDE, _OWN_ONES, _LEFT = (
-    getattr(Entry, name).offset // WORD for name in ("first", "number", "released", "own", "left")
-)
-_RELEASED, _MET = range(2)
-"""From ``_WIDE`` and from ``_OWN_ONES`` on."""
-_ENTRY_BYTES = ctypes.sizeof(Entry)
+_FIRST, _NUMBER, _LEFT = (getattr(Entry, name).offset // WORD for name in ("first", "number", "left"))
 How = tuple[bool, bool, bool, str, bool, bool]
 """An access: whether it reads, writes, is atomic; whose stretches there are beside those of blocks (``warps``
 or ``threads``), whether blocks of clusters wait too, whether copies may be under way."""
 _NEXT = 1 << TICK
-_OWN = ((1 << SITE) - 1) & -(1 << THREAD)
-_WARP = _OWN & -(1 << (THREAD + 5))
-"""The bits in which records of one thread agree, and those of one warp."""
 _NEVER = (1 << 64) - 1
 _FEW = 2
 """Cells of an access that is looked at where it is made: of more the code would grow too long."""
@@ -128,13 +135,13 @@ def enter(shadow: Pointer[UInt64], number: UInt64) -> UInt64:
         shadow[_ACQUIRED] = 0
         shadow[_FENCED] = 0
         logged = shadow[_LOGGED]
-        shadow[_ENTRY] = shadow[_LOG] + logged * _ENTRY_BYTES
+        shadow[_ENTRY] = shadow[_LOG] + logged * ENTRY_BYTES
         entry = Pointer.from_address(shadow[_ENTRY], UInt64)
         entry[_FIRST] = first
         entry[_NUMBER] = number & ((1 << ROUND) - 1)
-        for place in unroll((_WIDE, _OWN_ONES)):
-            entry[place + _RELEASED] = 0
-            entry[place + _MET] = 0
+        for place in unroll((WIDE, OWN_ONES)):
+            entry[place + RELEASED] = 0
+            entry[place + MET] = 0
         if logged < shadow[_ROOM]:
             shadow[_LOGGED] = logged + 1
     return shadow[_BLOCK]
@@ -209,41 +216,6 @@ def clash(
 
 
 @func
-def fence(shadow: Pointer[UInt64], me: UInt64) -> None:
-    """A thread has come to a fence: what it writes atomically from now on releases what was before."""
-    if shadow[_FENCED] == 0:
-        shadow[_FENCED] = tick_of(me)
-    thread_words(shadow, me)[1] = tick_of(me)
-
-
-@func
-def fence_own(shadow: Pointer[UInt64], me: UInt64) -> None:
-    """A thread has come to a fence of its block alone."""
-    thread_words(shadow, me)[2] = tick_of(me)
-
-
-@func
-def thread_words(shadow: Pointer[UInt64], me: UInt64) -> Pointer[UInt64]:
-    """What is known of a record's thread: the ticks when it last acquired something, and met fences."""
-    return Pointer.from_address(shadow[_THREADS], UInt64) + FENCES * Int64(thread_of(me))
-
-
-@func
-def acquire(shadow: Pointer[UInt64], me: UInt64) -> None:
-    """A thread has seen what another released."""
-    shadow[_SEEN] = 1
-    if shadow[_ACQUIRED] == 0:
-        shadow[_ACQUIRED] = tick_of(me)
-    thread_words(shadow, me)[0] = tick_of(me)
-
-
-@func
-def give(shadow: Pointer[UInt64], me: UInt64) -> None:
-    """A thread comes where some wait for each other: it hands over what it did."""
-    releases(shadow, me | RELEASE, of="threads")
-
-
-@func
 def find(shadow: Pointer[UInt64], address: UInt64) -> UInt64:
     """The ``Piece`` that an address is in, or at the end of, if that is the only one."""
     first, low, high = shadow[_PIECES], UInt64(0), shadow[_COUNT]
@@ -265,58 +237,6 @@ def find(shadow: Pointer[UInt64], address: UInt64) -> UInt64:
 
 
 @func
-def tick_of(me: UInt64) -> UInt64:
-    """A record's tick, where records have it."""
-    return me >> TICK << TICK
-
-
-@func
-def thread_of(me: UInt64) -> UInt64:
-    """The number of a record's thread."""
-    return (me & ((1 << SITE) - 1)) >> THREAD
-
-
-@func
-def releases(shadow: Pointer[UInt64], me: UInt64, *, of: Comptime[str]) -> Bool:
-    """Whether an atomic write hands over what came before it: by its order, or since there was a fence.
-
-    It then does so for the block, of which one record is kept, and one of what its own threads alone see.
-    """
-    words, first = thread_words(shadow, me), shadow[_BLOCK]
-    met = shadow[_PHASE] if of == "threads" else tick_of(me)
-    wide = (words[1] >= first) | (me & RELEASE != 0)
-    own = (words[2] >= first) | (wide & (me & NARROW != 0))
-    wide = (wide | (0 < shadow[_FENCED] < met)) & (me & NARROW == 0)
-    if not (wide or own):
-        return Bool(False)
-    kept = Pointer.from_address(shadow[_ENTRY], UInt64) + (_WIDE if wide else _OWN_ONES)
-    before = kept[_RELEASED]
-    several = (kept[_MET] == met) & ((before & RELEASE != 0) | ((before ^ me) & _OWN != 0))
-    kept[_MET] = met
-    kept[_RELEASED] = several.select(max(before, me) | RELEASE, me & ~UInt64(RELEASE))
-    return Bool(True)
-
-
-@func
-def logged_by(shadow: Pointer[UInt64], other: UInt64) -> UInt64:
-    """How many entries there were when a record was made, whose block's is the last of them."""
-    low, high = UInt64(0), shadow[_LOGGED]
-    while low < high:
-        middle = (low + high) // 2
-        if entry_at(shadow, middle + 1)[_FIRST] <= other:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@func
-def entry_at(shadow: Pointer[UInt64], logged: UInt64) -> Pointer[UInt64]:
-    """The last of so many entries."""
-    return Pointer.from_address(shadow[_LOG] + (logged - 1) * _ENTRY_BYTES, UInt64)
-
-
-@func
 def is_own(shadow: Pointer[UInt64], other: UInt64, me: UInt64, whose: UInt64) -> Bool:
     """Whether a record is the block's own, of before others ran and it went on, and in order with this."""
     if other >= shadow[_BLOCK] or (other >= shadow[_UNORDERED] and (other ^ me) & whose != 0):
@@ -324,28 +244,6 @@ def is_own(shadow: Pointer[UInt64], other: UInt64, me: UInt64, whose: UInt64) ->
     logged = logged_by(shadow, other)
     own = Pointer.from_address(shadow[_ENTRY], UInt64)[_NUMBER]
     return (logged < shadow[_ROOM]) & (entry_at(shadow, logged)[_NUMBER] == own)
-
-
-@func
-def handed(shadow: Pointer[UInt64], other: UInt64, me: UInt64, *, of: Comptime[str]) -> Bool:
-    """Whether an access was released, and this thread has acquired, or before a barrier its block."""
-    own = thread_words(shadow, me)[0] >= shadow[_BLOCK]
-    if not (own or 0 < shadow[_ACQUIRED] < (shadow[_PHASE] if of == "threads" else tick_of(me))):
-        return Bool(False)
-    logged = logged_by(shadow, other)
-    if logged == shadow[_ROOM]:
-        return Bool(True)  # of one of the blocks that are too many nothing is known
-    entry = entry_at(shadow, logged)
-    here = (other >= shadow[_BLOCK]) & is_handed(entry + _OWN_ONES, other)
-    return here | is_handed(entry + _WIDE, other)
-
-
-@func
-def is_handed(kept: Pointer[UInt64], other: UInt64) -> Bool:
-    """Whether an access comes before what was released."""
-    released = kept[_RELEASED]
-    same = (released & RELEASE != 0) | ((released ^ other) & _OWN == 0)
-    return (other < kept[_MET]) | ((other >> TICK <= released >> TICK) & same)
 
 
 @func
@@ -362,7 +260,7 @@ def noted(
     """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with."""
     reads, writes, atomic, of, clusters, copies = how
     cluster, turn = (shadow[_CLUSTER], shadow[_TURN]) if clusters else (UInt64(0), UInt64(0))
-    phase, whose = shadow[_PHASE] if of else UInt64(_NEVER), UInt64(_WARP if of == "warps" else _OWN)
+    phase, whose = shadow[_PHASE] if of else UInt64(_NEVER), UInt64(WARPS if of == "warps" else OWN)
     marks = floor, shadow[_BLOCK], phase, whose, cluster, turn
     found, under_way = UInt64(0), Bool(False)
     if atomic:
