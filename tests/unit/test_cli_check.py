@@ -219,3 +219,17 @@ def test_of_many_places_some_are_shown_and_all_are_counted(weft: Run, tmp_path: 
     assert done.stderr.endswith("error[more-failures]: 5 more places have faults\n\n25 errors\n")
     done = weft("run", "--check=bounds", "--format", "json", "places.py")
     assert len(json.loads(done.stdout)["reports"]) == 25
+
+
+def test_faults_within_the_library_are_told_at_the_line_of_the_program(weft: Run, tmp_path: Path) -> None:
+    """As data as well, which CI shows beside the program's lines."""
+    (tmp_path / "program.py").write_text(
+        "from weft import Float32\n"
+        "from weft.algorithm import reduce\n"
+        "from weft.gpu.host import DeviceContext\n"
+        "x = DeviceContext(api='cpu').enqueue_create_buffer(Float32, 8)\n"
+        "total = reduce(lambda a, b: a + b, x, Float32(0))\n"
+    )
+    (found,) = json.loads(weft("run", "--check", "--format", "json", "program.py").stdout)["reports"]
+    assert (found["code"], Path(found["file"]).name, found["line"]) == ("uninitialised", "program.py", 5)
+    assert "program.py:5:9" in weft("run", "--check", "program.py").stderr

@@ -135,9 +135,9 @@ class DeviceError(WeftError):
 
         What lies within weft, as an assertion of a ready kernel, is shown where the program waits for it.
         """
-        from weft.diagnostics.reports import merged, shown
+        from weft.diagnostics.reports import merged, placed, shown
 
-        found = merged(reports)
+        found = placed(merged(reports))
         made = cls([_of_the_user(each) for each in (*shown(found), *diagnostics)])
         made.reports = found
         return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weft.diagnostics.diagnostic import Diagnostic, Label
-from weft.diagnostics.location import Location
+from weft.diagnostics.location import Location, caller_location, is_internal
 from weft.record import record, replace
 
 Indices = tuple[int, int, int]
@@ -91,6 +91,17 @@ def shown(reports: Iterable[Report]) -> list[Diagnostic]:
     return found
 
 
+def placed(reports: Iterable[Report]) -> tuple[Report, ...]:
+    """The same at the call under way, of those whose own place is within weft, as in a ready kernel."""
+    found = tuple(reports)
+    if not any(is_internal(each.location.file) for each in found):
+        return found
+    place = caller_location()
+    if place is None:
+        return found
+    return tuple([replace(r, location=place) if is_internal(r.location.file) else r for r in found])
+
+
 _kept: list[Report] | None = None
 
 
@@ -106,5 +117,5 @@ def to_raise(reports: list[Report]) -> list[Report]:
     """Those of some reports that an error is to be raised for: all, or none where they are kept."""
     if _kept is None:
         return reports
-    _kept.extend(reports)
+    _kept.extend(placed(reports))
     return []
