@@ -160,3 +160,25 @@ def test_what_is_no_kernel_s_goes_on_as_before(tmp_path: Path) -> None:
     assert status == -signal.SIGSEGV
     assert "wild-access" not in told
     assert "Fatal Python error: Segmentation fault" in told
+
+
+def test_the_interpreter_shows_where_it_stood(tmp_path: Path) -> None:
+    """In the function that the kernel called, and where that was launched."""
+    file = tmp_path / "interpreted.py"
+    file.write_text(
+        "from weft import Float32, Pointer, func, kernel\n"
+        "from weft.gpu.host import DeviceContext\n"
+        "@func\n"
+        "def get(x: Pointer[Float32]) -> Float32:\n"
+        "    return x[1 << 42]\n"
+        "@kernel\n"
+        "def wild(x: Pointer[Float32]):\n"
+        "    x[0] = get(x)\n"
+        "ctx = DeviceContext(api='interpreter')\n"
+        "x = ctx.enqueue_create_buffer(Float32, 8)\n"
+        "ctx.enqueue_function(wild, x, grid_dim=1, block_dim=1)\n"
+    )
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGSEGV
+    stack = re.findall(r'interpreted\.py", line (\d+) in (\S+)', done.stderr)
+    assert stack == [("5", "get"), ("8", "wild"), ("11", "<module>")]

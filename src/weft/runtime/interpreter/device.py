@@ -6,6 +6,10 @@ A launch runs on the thread that asks for it, so that the debugger of that threa
 from __future__ import annotations
 
 import dataclasses
+import faulthandler
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from weft.abi.artifact import Artifact
 from weft.abi.program import Program
@@ -64,7 +68,8 @@ class InterpreterStream(CpuStream):
         What is no fault of the kernel's, such as the end of a debugger's session, is raised as it is.
         """
         self._lane.wait()
-        failed = run_launch(launch, self._lane.console)
+        with _stack_shown():
+            failed = run_launch(launch, self._lane.console)
         if failed is not None:
             self._lane.failed(failed)
 
@@ -72,3 +77,19 @@ class InterpreterStream(CpuStream):
     def native(self) -> None:
         """Native code cannot launch here."""
         return None
+
+
+@contextmanager
+def _stack_shown() -> Iterator[None]:
+    """Meanwhile an access that ends the process shows the lines of kernel and launch on standard error."""
+    shows = not faulthandler.is_enabled()
+    try:
+        if shows and sys.__stderr__ is not None:
+            faulthandler.enable(sys.__stderr__, all_threads=False)
+    except (OSError, ValueError):  # closed, or without a file
+        shows = False
+    try:
+        yield
+    finally:
+        if shows:
+            faulthandler.disable()
