@@ -489,3 +489,25 @@ def test_all_contexts_of_a_program_can_be_interpreted(tmp_path: Path) -> None:
             env=environment,
         )
         assert (done.stdout, done.stderr) == (said, "")
+
+
+def test_what_nobody_waited_for_is_shown_at_the_end(tmp_path: Path) -> None:
+    """Text and failures, as of compiled kernels."""
+    program = (
+        "import sys\n"
+        "from weft import Float32, Int, Pointer, kernel\n"
+        "from weft.gpu.host import DeviceContext\n"
+        "@kernel\n"
+        "def short(x: Pointer[Float32], n: Int):\n"
+        "    print('has', n)\n"
+        "    assert n > 3, 'too few'\n"
+        "ctx = DeviceContext(api=sys.argv[1])\n"
+        "x = ctx.enqueue_create_buffer(Float32, 4)\n"
+        "ctx.enqueue_function(short, x, 2, grid_dim=1, block_dim=1)\n"
+    )
+    (tmp_path / "short.py").write_text(program)
+    for api in ("cpu", "interpreter"):
+        command = [sys.executable, str(tmp_path / "short.py"), api]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (1, "has 2\n")
+        assert "assertion failed in kernel 'short': too few" in done.stderr

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import faulthandler
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from weft.abi.artifact import Artifact
@@ -72,6 +72,8 @@ class InterpreterStream(CpuStream):
             failed = run_launch(launch, self._lane.console)
         if failed is not None:
             self._lane.failed(failed)
+        if failed is not None or self._lane.console.parts:
+            self._lane.submit(_nothing)  # its thread shows at the end what nobody has waited for
 
     @property
     def native(self) -> None:
@@ -79,8 +81,12 @@ class InterpreterStream(CpuStream):
         return None
 
 
+def _nothing() -> None:
+    pass
+
+
 @contextmanager
-def _stack_shown() -> Iterator[None]:
+def _stack_shown() -> Generator[None]:
     """Meanwhile an access that ends the process shows the lines of kernel and launch on standard error."""
     shows = not faulthandler.is_enabled()
     try:
