@@ -170,7 +170,7 @@ def test_the_interpreter_shows_where_it_stood(tmp_path: Path) -> None:
         "from weft.gpu.host import DeviceContext\n"
         "@func\n"
         "def get(x: Pointer[Float32]) -> Float32:\n"
-        "    return x[1 << 38]\n"
+        f"    return Pointer.from_address({FAR << 16}, Float32)[0]\n"
         "@kernel\n"
         "def wild(x: Pointer[Float32]):\n"
         "    x[0] = get(x)\n"
