@@ -53,7 +53,17 @@ class RecordedGraph:
         """Queue all of it."""
         for step in self._steps:
             step(stream)
-        stream.call(lambda owners=self._owners: None)  # until then the work uses what they own
+        stream.call(Held(self._owners))
+
+
+class Held:
+    """What queued work uses until a stream has come here: a call of which the program learns nothing."""
+
+    def __init__(self, owners: list[object]) -> None:
+        self._owners = owners
+
+    def __call__(self) -> None:
+        """Nothing."""
 
 
 class _Recorder:

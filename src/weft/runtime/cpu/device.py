@@ -53,7 +53,7 @@ from weft.runtime.driver import (
 )
 from weft.runtime.forks import after_fork
 from weft.runtime.host_event import HostEvent
-from weft.runtime.recorded import RecordedCapture
+from weft.runtime.recorded import Held, RecordedCapture
 from weft.targets import TARGETS
 
 _FILL_BYTES = 1 << 18
@@ -382,7 +382,7 @@ class CpuStream:
 
     def call(self, function: Callable[[], object]) -> None:
         """Queue a call of a host function."""
-        clock = self._clock.reached()
+        clock: Clock = {} if isinstance(function, Held) else self._clock.reached()
 
         def task() -> None:
             function()
