@@ -40,14 +40,15 @@ def matmul(
     """The product of two matrices, or of all in two batches of them, as ``numpy.matmul`` has it.
 
     ``epilogue(alpha * (a @ b) * scale_a * scale_b + bias)`` is computed in one go. Products of shorter floats
-    are summed in Float32, those of 8-bit integers in Int32. The same arrays give the same bits each time.
+    are summed in Float32, those of 8-bit integers in Int32. Where the result is wider, sums of integers are
+    as exact as 64 bits. The same arrays give the same bits each time.
 
     Args:
         a: of shape ``(..., m, k)``, or ``(k,)``: one row, which the result has not. Of any strides.
         b: of shape ``(..., k, n)``, or ``(k,)``, and of the type of ``a``; 8-bit floats may differ. Leading
             axes are broadcast.
         out: where the result goes: of its shape and type.
-        bias: what is added, an array that is broadcast to the result's shape.
+        bias: what is added, an array that is broadcast to the result's shape; integers if the result is.
         scale_a: what rows are multiplied by, broadcast to ``(..., m, 1)``: of 8-bit floats, say.
         scale_b: likewise columns, broadcast to ``(..., 1, n)``.
         alpha: what all is multiplied by.
@@ -102,6 +103,9 @@ def matmul(
             left.refuse(
                 f"of {type_name(left.dtype)}, and what is scaled is a float", "pass dtype=Float32, say"
             )
+        if kind.is_integer and bias is not None and op["bias"].dtype.is_float:
+            found, hint = type_name(op["bias"].dtype), "pass dtype=Float32, or a bias of integers"
+            op["bias"].refuse(f"of {found}, and the result is of {type_name(kind)}", hint)
         ends = Ends(alpha, terms, epilogue, places)
         into = as_side(op, target, lead, (m, n), fill=False)
         sides = as_side(op, left, lead, (m, k)), turned(as_side(op, right, lead, (k, n)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from weft import Float32, Int
+from weft import Float32, Float64, Int
 from weft.diagnostics import a_, refuse
 from weft.lang.number import Number, number_class
 
@@ -55,12 +55,18 @@ def finished(values: Any, at: Any, extents: Any, ends: Any, *, ways: Any) -> Any
 
 def _one(value: Any, at: Any, alpha: Any, terms: Any, epilogue: Any, ways: Any) -> Any:
     z, row, col = at
+    wide = Float64 if ways.type.dtype.bits == 64 else Float32
     if value.dtype.is_integer and (ways.scaled or "*" in ways.terms):
-        value = value.cast(Float32)
+        value = value.cast(wide)
     if ways.scaled:
-        value = value * alpha
+        value = value * alpha.cast(value.dtype)
     for way, place in zip(ways.terms, terms, strict=True):
-        term = place.start[z * place.steps[0] + row * place.steps[1] + col * place.step].cast(value.dtype)
+        term = place.start[z * place.steps[0] + row * place.steps[1] + col * place.step]
+        if value.dtype.is_integer and ways.type.dtype.is_float:  # Float64 has all of both
+            value = value.cast(wide if term.dtype.is_float else Float64)
+        elif value.dtype.is_integer and value.dtype.bits < ways.type.dtype.bits:
+            value = value.cast(ways.type)
+        term = term.cast(value.dtype)
         value = value * term if way == "*" else value + term
     if ways.epilogue:
         given = epilogue(value, *(z, row, col)[3 - ways.places :])

@@ -10,7 +10,7 @@ from typing import Any, cast
 from weft import math
 from weft.dtype import DType, as_dtype
 from weft.kernels.copies import copy
-from weft.kernels.operands import Operand, Operands
+from weft.kernels.operands import Operand, Operands, accumulator
 from weft.kernels.places import Shape, merged, row_major
 from weft.kernels.products.finish import Ways, unchanged
 from weft.kernels.row_memory import Line
@@ -78,8 +78,13 @@ class Problem:
 
     @property
     def sums(self) -> DType:
-        """The type in which is summed."""
-        return summed(self.a.dtype)
+        """The type in which is summed, which loses nothing that a wider result could hold."""
+        own, result = self.a.dtype, self.out.dtype
+        short = summed(own)
+        if own.is_float or not (result.is_float or result.bits > short.bits):
+            return short
+        greatest = 1 << 2 * (own.bits - (own.kind == "int"))  # of products
+        return short if own.bits == 8 and greatest * self.a.shape[2] < 1 << 31 else accumulator(own)
 
     @property
     def ways(self) -> Ways:

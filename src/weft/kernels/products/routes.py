@@ -29,6 +29,7 @@ def multiply(problem: Problem, *, tf32: bool) -> None:
     name, single = problem.a.dtype.name, problem.groups is None
     has = find_target(problem.op.context.target).supports
     cores = has(Feature.WGMMA) and (name in _TENSOR_CORES or (tf32 and name == "float32"))
+    cores = cores and problem.sums.bits == 32
     by_table = cores and problem.extents[2] > 0 and not problem.op.threads_are_loops
     if problem.groups is not None and not by_table:
         problem.groups = listed(problem, problem.groups)
