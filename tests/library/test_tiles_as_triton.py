@@ -121,6 +121,21 @@ REFUSED = {
     "s = tile.load(x, 0, 64, mask=tile.arange(64) < n)": ("mask", "leave it out: beyond the edges is other="),
     "tile.store(x, 0, tile.zeros((4, 64)).sum(axis=0))": ("more axes than the tensor", r"\.reshape\(64\)"),
     "for v in t:\n        pass": ("a loop cannot run over a Tile", r"unroll\(range\(len\(t\)\)\)"),
+    "s = max(t)": ("a Tile cannot be looped over", r"t.sum\(\), t.max\(\)"),
+    "s = sum(t)": ("a Tile cannot be looped over", r"t.sum\(\), t.max\(\)"),
+    "s = float(t)": (r"float\(\) takes one number, not a Tile", r"t.sum\(\)"),
+    "s = int(t[:, None])": (r"int\(\) takes one number, not a Tile", "reduce it"),
+    "t[0] = 1.0": ("items of a Tile cannot be assigned", r"tile.where\(tile.arange\(n\) == i, x, t\)"),
+    "s = np.exp(t)": ("is Python's and computes at compile time", r"weft.math.exp\(t\)"),
+    "s = t.exp()": ("no attribute `exp`", r"weft.math.exp\(x\)"),
+    "s = t.size": ("no attribute `size`", "x.shape"),
+    "assert t > 0.0": ("many elements, and is no condition", r"\.all\(\)"),
+    "s = tile.where(t, t, 0.0)": ("chooses by a tile of Bools, not of Float32", "t != 0"),
+    "s = t.where(t, 0.0)": ("chooses by a tile of Bools, not of Float32", "t != 0"),
+    "s = tile.load(x, 0, 64, other=Float32(n))": ("other= is a Float32, no number", r"tile.where\(\)"),
+    "s = tile.load(x, 0, 64, other='nan')": ("other= is a str", "other=0.0"),
+    "tile.store(x, 0, 1.0)": ("given a float, which says no extents", r"tile.full\("),
+    "for i in range(len(t)):\n        s = t[i]": ("not an Int", r"unroll\(range\(len"),
     "s = t[0:32]": ("brackets of a tile take a number", "tile.load"),
     "s = t[:, 1]": ("brackets of a tile take a number", "tile.load"),
     "s = t[None, :][:, 0]": ("stands for an axis of extent 1, not one of 64", "reduce it first"),
@@ -130,6 +145,7 @@ REFUSED = {
     "s = tile.where(n > 2, 1.0, 2.0)": ("none of these is a tile", "a if condition else b"),
 }
 SOURCE = """
+import numpy as np
 from weft import Float32, Int, Pointer, tile
 from weft.bit import pop_count
 from weft.layout import LayoutTensor

@@ -19,7 +19,7 @@ from weft.lang.host import host_object
 from weft.lang.maybe import Maybe
 from weft.lang.number import Number, value_of
 from weft.lang.products import class_of, part_names, parts_of
-from weft.lang.spec import is_composite, spec_of
+from weft.lang.spec import is_composite
 from weft.lang.structs import is_struct, struct_fields
 from weft.lang.text import RunTimeText, mark, marked, token
 
@@ -226,10 +226,9 @@ def kernel_print(
 def assertion(condition: Any, message: Callable[[], Any]) -> Value | None:
     """What Python's assert tests, in a kernel; None where it holds at compile time."""
     b = current()
+    if not isinstance(condition, Number) and is_composite(condition):
+        condition = b.truth(condition)
     if not isinstance(condition, Number) or not isinstance(condition.value, Value):
-        if is_composite(condition) and spec_of(condition).leaves():
-            hint = "compare something of it with a number; a pointer is never empty"
-            refuse("condition", f"{a_(type(condition).__name__)} is not a condition", hint=hint)
         if not condition:
             pieces, _ = text_pieces(text_of(message(), ord("s")))
             text = "".join(piece if isinstance(piece, str) else "…" for piece in pieces)

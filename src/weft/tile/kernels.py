@@ -62,6 +62,10 @@ class TileKernel(Kernel[P]):
                 "write grid_dim=..., how many tiles there are",
                 at=("over", 9),
             )
+        if "grid_dim" not in given:
+            message = f"the launch of {self.__name__} does not say grid_dim"
+            hint = "write grid_dim=..., how many tiles there are, of which a block makes one"
+            raise LaunchError.here("launch-extents", message, hint)
         ctx.enqueue_function(self.plain, *args, block_dim=self.threads, **given)
 
 

@@ -115,4 +115,6 @@ def where(condition: Tile[Any] | Bool | bool, true: Any, false: Any) -> Tile[Any
     if not any(isinstance(x, Tile) for x in (condition, true, false)):
         refuse("operand", "none of these is a tile", hint="write a if condition else b")
     condition = Bool(condition) if isinstance(condition, bool) else condition
+    if isinstance(condition, Tile):
+        return condition.where(true, false)
     return together(chosen, condition, true, false)

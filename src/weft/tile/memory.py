@@ -10,8 +10,10 @@ from weft.atomic import Atomic
 from weft.diagnostics import STORED, a_, refuse
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
+from weft.lang.hints import kind_of
 from weft.lang.machine import note_use
-from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.number import Number, NumberLike, number_class, type_name
+from weft.lang.python_number import python_number
 from weft.lang.scalars import Bool
 from weft.layout import LayoutTensor
 from weft.layout.algebra.values import is_static
@@ -92,6 +94,10 @@ def store(tensor: LayoutTensor[Any], at: Any, value: Any = None) -> None:
     if value is None:
         at, value = None, at
     if not isinstance(value, Tile):
+        if at is not None and not _has_tile(at):
+            message = f"tile.store() is given {kind_of(value)}, which says no extents, and where it goes"
+            hint = "write tile.full((4, 64), x), or name the tile itself: tile.store(x.tile[4, 64](i, j), y)"
+            refuse("tile-shape", message, hint=hint)
         found, extents = _tile_of("store", tensor, at, None, 0)
         distribution = _for_memory(found, extents)
         value = Tile[Any](distribution, number_class(found.dtype, distribution.count)(value))
@@ -123,8 +129,7 @@ def gather(
         mask: where to read at all: a tile of Bools.
         other: what elements are where ``mask`` does not hold.
     """
-    if tensor.rank != 1:
-        _refuse_rank("gather", tensor, 1)
+    _check_vector("gather", tensor)
     parts = [index] if mask is None else [index, mask]
 
     def read(*each: Any) -> Any:
@@ -142,11 +147,10 @@ def scatter(
     Args:
         tensor: of one axis.
         index: of integers, which are not checked.
-        value: a tile that goes with ``index``, or a number.
+        value: a tile that goes with ``index``, or a number; its elements become those of the tensor's type.
         mask: where to write at all: a tile of Bools.
     """
-    if tensor.rank != 1:
-        _refuse_rank("scatter", tensor, 1)
+    _check_vector("scatter", tensor)
     _scatter(
         tensor, index, _like(value, index, tensor), _like(True if mask is None else mask, index), way="store"
     )
@@ -155,9 +159,16 @@ def scatter(
 def atomic_add(
     tensor: LayoutTensor[Any], index: Tile[Any], value: Any, *, mask: Tile[Any] | None = None
 ) -> None:
-    """Add to elements of a vector by a tile of their indices, where other threads add too. As ``scatter``."""
-    if tensor.rank != 1:
-        _refuse_rank("atomic_add", tensor, 1)
+    """Add to elements of a vector by a tile of their indices, where other threads add too. As ``scatter``.
+
+    What is added to integers is integers.
+    """
+    _check_vector("atomic_add", tensor)
+    added: Any = value
+    if isinstance(added, float) or (isinstance(added, (Tile, Number)) and added.dtype.is_float):
+        if not tensor.dtype.is_float:
+            message = f"tile.atomic_add() would add a fraction to elements of {type_name(tensor.dtype)}"
+            refuse("operand", message, hint=f"convert it: t.cast({type_name(tensor.dtype)})")
     _scatter(
         tensor, index, _like(value, index, tensor), _like(True if mask is None else mask, index), way="add"
     )
@@ -188,6 +199,14 @@ def _numbers(count: int) -> list[int]:
     return list(range(count))
 
 
+def _places(at: Any) -> tuple[Any, ...]:
+    return tuple(cast("Any", at)) if isinstance(at, (tuple, list)) else (at,)
+
+
+def _has_tile(at: Any) -> bool:
+    return any(isinstance(place, Tile) for place in _places(at))
+
+
 def _tile_of(name: str, tensor: Any, at: Any, shape: Any, other: float) -> tuple[Any, Shape]:
     """The tensor that is the tile, and its extents."""
     note_use("warps")
@@ -195,10 +214,13 @@ def _tile_of(name: str, tensor: Any, at: Any, shape: Any, other: float) -> tuple
         hint = "annotate the parameter LayoutTensor[Float32], say"
         refuse("operand", f"tile.{name}() takes a tensor, not {a_(type(tensor).__name__)}", hint=hint)
     found = cast("LayoutTensor[Any]", tensor)
+    if not isinstance(python_number(other), (int, float)):
+        message = f"tile.{name}(): other= is {kind_of(other)}, no number that is known at compile time"
+        refuse("operand", message, hint="write other=0.0, say; by a mask and tile.where() it may be any")
     if at is None and shape is None:
         return found, checked(tuple([extent for extent, _ in modes(found.layout)]))
-    places: tuple[Any, ...] = tuple(cast("Any", at)) if isinstance(at, (tuple, list)) else (at,)
-    if shape is None or any(isinstance(place, Tile) for place in places):
+    places = _places(at)
+    if shape is None or _has_tile(at):
         message = f"tile.{name}() takes which tile it is and its extents"
         hint = f"write tile.{name}(x, i, 128), the i-th tile of 128; by a tile of indices tile.gather(x, t)"
         refuse(
@@ -226,13 +248,21 @@ def _check_axes(tensor: LayoutTensor[Any], given: Tile[Any]) -> None:
         refuse("rank", message, hint=hint, part=STORED, about=given)
 
 
-def _refuse_rank(name: str, tensor: LayoutTensor[Any], extents: int, places: int | None = None) -> None:
-    given = f"{extents} extents" + ("" if places is None else f" and {places} places")
+def _refuse_rank(name: str, tensor: LayoutTensor[Any], extents: int, places: int) -> None:
     refuse(
         "rank",
-        f"tile.{name}() was given {given} for a tensor of {tensor.rank} axes",
+        f"tile.{name}() was given {extents} extents and {places} places for a tensor of {tensor.rank} axes",
         hint="give a number for each axis: tile.load(x, (i, j), (64, 64)); x[n] is a row of a matrix",
     )
+
+
+def _check_vector(name: str, tensor: LayoutTensor[Any]) -> None:
+    """Refuse a tensor of which one index says no element."""
+    if tensor.rank != 1:
+        axes = "no axis" if tensor.rank == 0 else f"{tensor.rank} axes"
+        message = f"tile.{name}() goes by one index for each element, and the tensor has {axes}"
+        hint = "x[n] is a row of a matrix; all of x is a vector if it is passed so: x.reshape(-1)"
+        refuse("rank", message, hint=hint)
 
 
 def _axis(tensor: LayoutTensor[Any]) -> int:

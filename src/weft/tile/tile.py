@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
 from weft.diagnostics import INDEX, LEFT, RIGHT, VALUE, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
@@ -43,7 +43,9 @@ class Tile(Generic[T]):
     """
 
     __slots__ = ("_values", "distribution")
-    __weft_loop_hint__ = "loop over unroll(range(len(t))): t[n] is this thread's n-th element"
+    __weft_loop_hint__ = (
+        "reduce it: t.sum(), t.max(); or loop over unroll(range(len(t))): t[n] is this thread's n-th element"
+    )
     distribution: Distribution
 
     def __init__(self, distribution: Distribution, values: Any) -> None:
@@ -127,6 +129,8 @@ class Tile(Generic[T]):
                 f"brackets of a tile take a number of this thread's, or `:` and None, not {kind_of(number)}"
             )
             hint = "load the part that is meant: tile.load(t, (first,), (n,))"
+            if isinstance(number, Number):
+                hint = "count with unroll(range(len(tile))), whose numbers are known at compile time"
             refuse("index", message, hint=hint, part=INDEX)
         if not 0 <= number < len(self):
             message = f"element {number} of a thread that holds {len(self)} of a tile"
@@ -187,6 +191,11 @@ class Tile(Generic[T]):
 
     def where(self, true: Any, false: Any) -> Tile[Any]:
         """Element by element: ``true`` where this tile of Bools holds, else ``false``."""
+        if self.dtype.kind != "bool":
+            found = type_name(self.dtype)
+            refuse(
+                "operand", f"where() chooses by a tile of Bools, not of {found}", hint="compare first: t != 0"
+            )
         return together(chosen, self, true, false)
 
     # -- along an axis --------------------------------------------------------------------------
@@ -344,6 +353,18 @@ class Tile(Generic[T]):
         return together(_of.ge, self, other)
 
     __hash__: Any = object.__hash__
+
+    def __contains__(self, value: NumberLike) -> Bool:
+        return (self == value).any()
+
+    def __float__(self) -> NoReturn:
+        self._refuse_one("float")
+
+    def __int__(self) -> NoReturn:
+        self._refuse_one("int")
+
+    def _refuse_one(self, name: str) -> NoReturn:
+        refuse("operand", f"{name}() takes one number, not a Tile", hint=self.__weft_number_hint__())
 
     def __bool__(self) -> bool:
         if max(self.shape) == 1:

@@ -116,6 +116,7 @@ def known(items: Any) -> Any:
     """What Python runs over, at compile time."""
     if isinstance(items, Number) or not isinstance(items, Iterable):
         hint = f"loop over range(n) and index: {VALUE}[i]" if is_composite(items) else "loop over range(n)"
+        hint = getattr(items, "__weft_loop_hint__", hint)
         if isinstance(items, Number) and items.lanes > 1:
             hint = f"loop over unroll(range({items.lanes})) and index"
         refuse("iteration", f"{a_(type(items).__name__)} cannot be looped over", hint=hint, part=VALUE)

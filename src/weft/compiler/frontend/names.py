@@ -318,6 +318,8 @@ OF_TILES = {
     "log_softmax": "y = x - x.max(axis=1), then y - log(exp(y).sum(axis=1))",
     **_all("x.sum(axis=1) / n, with n elements in a row", "mean"),
     **_all("x.reduce(lambda a, b: a * b, axis=1)", "prod"),
+    **_all("x.shape, and multiply; len(x) is how many this thread holds", "size numel"),
+    **_all("len(x.shape)", "ndim rank"),
     **_all("x.transpose()", "trans permute swapaxes T"),
     **_all("x.cast(Float16)", "astype to"),
     **_all("x.scan(lambda a, b: ...)", "associative_scan cumprod"),

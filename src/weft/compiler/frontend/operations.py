@@ -180,6 +180,8 @@ def _item_assigned(kind: str) -> Found:
     if above().exporter(kind):
         return inserted(kind)
     hint = "write to a pointer or a tensor, or make a new value"
+    if kind == "Tile":
+        hint = f"make another: tile.where(tile.arange(n) == i, x, {OBJECT}), whose i-th element is x"
     if kind in ("function", "method"):
         hint = f"call it: {OBJECT}(...)"
     return problem("item-assignment", f"the items of {article(kind)} cannot be assigned", hint)

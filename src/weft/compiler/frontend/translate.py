@@ -127,6 +127,8 @@ def _instead(held: Any, name: str, known: list[str], guess: str | None) -> str:
         return f"write {OBJECT}, numbers = {OBJECT}.{guess}()"
     if kind == "Tile" and name in OF_TILES:
         return f"write {OF_TILES[name]}"
+    if kind == "Tile" and name in MATH:
+        return f"write weft.math.{name}(x)"
     return OF_TENSORS.get(name, "") if kind == "LayoutTensor" else ""
 
 
@@ -252,7 +254,8 @@ def _in_weft(call: ast.Call, name: str, frame: FrameType | None) -> str:
         return NUMPYS[name]
     if not call.args or name not in MATH:
         return "see what weft.math has, or write it with @func"
-    if is_composite(value_of(call.args[0], frame)):
+    given = value_of(call.args[0], frame)
+    if is_composite(given) and type(given).__name__ != "Tile":  # of which weft's functions take all elements
         return "loop over its elements and compute with one at a time"
     shown = call.args[0].elts if isinstance(call.args[0], (ast.List, ast.Tuple)) else call.args
     return f"write weft.math.{name}({', '.join(map(ast.unparse, shown))})"
