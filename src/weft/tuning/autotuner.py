@@ -105,10 +105,19 @@ class Autotuner(Kernel[...], Generic[P]):
         """Measure for such launches, whatever is known of them, and remember what was found.
 
         Raises:
-            LaunchError: no configuration can be launched; the message has all reasons.
+            LaunchError: no configuration can be launched, or measured; the message has all reasons.
         """
         call = self._call(ctx, args, {**named, "grid_dim": grid_dim, "block_dim": block_dim})
-        return self._tune(call, self._class(call), self._known(call)[0])
+        reason = self._hindered(ctx)
+        if reason == "":
+            try:
+                return self._tune(call, self._class(call), self._known(call)[0])
+            except Failed as problem:
+                reason = str(problem)
+        message = (
+            f"{self.__name__} cannot be tuned: {reason or 'the interpreter says nothing of how fast it is'}"
+        )
+        raise LaunchError.here("autotune", message, "launch it, which takes what is known, or the default")
 
     def launch(self, ctx: DeviceContext, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         """What ``ctx.enqueue_function`` does with it."""
@@ -311,8 +320,8 @@ class Autotuner(Kernel[...], Generic[P]):
         best = min(range(len(found)), key=lambda n: timings[n].seconds)
         run.end(found, timings)
         if timings[best].seconds == math.inf:
-            reasons = list(dict.fromkeys(c.left_out for c in found if c.ready is not None))
-            raise Failed("; ".join(reasons))
+            reasons = dict.fromkeys(c.left_out for c in found if c.ready is not None and c.left_out)
+            raise Failed("; ".join(reasons) or "measure= gives inf for each configuration")
         default = self._default(call)
         seconds = {c.config: t.seconds for c, t in zip(found, timings, strict=True)}
         left_out = tuple([(c.config, c.left_out) for c in found if c.left_out])

@@ -30,6 +30,9 @@ class Rules:
             asked_by(self.when, "when", known)
         self.default: Any = _default(self.space, given["default"], known)
         self.min_occupancy: float = given["min_occupancy"]
+        if not isinstance(given["min_occupancy"], (int, float)) or not 0 <= self.min_occupancy <= 1:
+            found = f"min_occupancy= is {self.min_occupancy!r}"
+            refuse(found, "write a share from 0 to 1, 0.5 say", ("min_occupancy", 9))
         self.table: Table | None = _table(fn.file, given["table"])
         self.on_launch: bool = given["on_launch"]
         timeout = given["timeout"]
