@@ -402,3 +402,37 @@ def test_the_cure_of_complex_tensors_works() -> None:
         weft.kernels.transpose(x)
     made = weft.kernels.transpose(torch.view_as_real(x), (1, 0, 2))
     torch.testing.assert_close(torch.view_as_complex(made), x.T)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_tensors_without_elements_in_memory_are_refused() -> None:
+    nested: Any = torch.nested
+    for layout in (torch.strided, torch.jagged):
+        parts = nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=layout)
+        with pytest.raises(LaunchError, match=r"x is a nested torch.Tensor(.|\n)*x.unbind\(\)"):
+            weft.kernels.sum(parts)
+    zeros: Any = torch._efficientzerotensor((3,))  # as derivatives that are zero
+    for _ in range(2):
+        with pytest.raises(LaunchError, match=r"zeros without memory(.|\n)*x.clone\(\)"):
+            weft.kernels.sum(zeros)
+    assert weft.kernels.sum(zeros.clone()).item() == 0
+
+
+def test_arguments_of_another_type_are_told_at_the_programs_line() -> None:
+    made: Any = weft.torch
+    x: Any = random("cpu", 3, 4, grad=False)
+    four: Any = random("cpu", 1, 1, 2, 2, grad=False)
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: made.softmax(x, 1.0), "softmax: dim takes an int, not a float"),
+        (lambda: made.topk(x, 1.0), "topk: k takes an int, not a float"),
+        (lambda: made.layer_norm(x, 3.0), "weight takes a tensor or None, not a float"),
+        (lambda: made.sort(x, -1, "no"), "sort: descending is 'no'"),
+        (lambda: made.sum(x, 0, "no"), "sum: keepdim is 'no'"),
+        (lambda: made.topk(x, 1, largest=0), "topk: largest is 0"),
+        (lambda: made.attention(four, four, four, causal=1), "attention: causal is 1"),
+        (lambda: torch.vmap(partial(made.softmax, dim=1.0))(x), "softmax: dim takes an int"),
+    ]
+    for call, words in wrong:
+        with pytest.raises(LaunchError, match=words) as told:
+            call()
+        assert "test_torch.py" in str(told.value)

@@ -210,11 +210,17 @@ def _torch() -> tuple[_Address, _Reader]:
 
     def read(tensor: Any, given: Given) -> bool:
         stream: Any = None
-        if tensor.is_neg() or not (tensor.is_cpu or (tensor.is_cuda and current is not None)):
+        if (
+            tensor.is_neg()
+            or tensor.is_nested
+            or not (tensor.is_cpu or (tensor.is_cuda and current is not None))
+        ):
             return False
         try:
             address = tensor.data_ptr()
         except RuntimeError:  # a tensor of a transformation, without memory
+            return False
+        if address == 0 and tensor.numel():  # zeros that are kept nowhere
             return False
         index = tensor.get_device()
         if tensor.is_cuda and current is not None:

@@ -118,6 +118,8 @@ def _torch() -> Reader:
             hint = "weft has no such element type; convert it"
             hint = "pass torch.view_as_real(x), with one more axis" if tensor.is_complex() else hint
             raise Unreadable(f"a torch.Tensor of {tensor.dtype}", hint)
+        if tensor.is_nested:
+            raise Unreadable("a nested torch.Tensor", "pass its parts, one by one: x.unbind()")
         try:
             shape, address = tuple(tensor.shape), tensor.data_ptr()
             strides = tensor.stride()
@@ -125,6 +127,8 @@ def _torch() -> Reader:
             hint = "pass a dense tensor; in code that torch.compile traces, call a weft.interop.torch_op"
             text = str(error).partition("\n")[0]
             raise Unreadable(f"{a_(type(tensor).__name__)} without memory ({text})", hint) from error
+        if address == 0 and tensor.numel():
+            raise Unreadable("a torch.Tensor of zeros without memory", "pass x.clone()")
         if tensor.is_neg():
             raise Unreadable("a torch.Tensor whose negation is pending", "pass x.resolve_neg()")
         if tensor.is_cuda:

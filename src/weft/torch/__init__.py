@@ -11,6 +11,7 @@ import math
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics import LaunchError
+from weft.diagnostics.flags import as_flag
 from weft.diagnostics.modules import present
 from weft.torch.calls import call
 from weft.torch.operations import register_all
@@ -94,7 +95,7 @@ def matmul(a: A, b: A) -> A:
 
 def rope(x: A, cos: A, sin: A, *, interleaved: bool = False) -> A:
     """``weft.kernels.rope`` along the last axis but one, with derivatives by all three."""
-    return call("rope", x, cos, sin, interleaved)
+    return call("rope", x, cos, sin, _flag("rope", "interleaved", interleaved))
 
 
 def embedding(indices: A, weight: A) -> A:
@@ -115,7 +116,7 @@ def attention(q: A, k: A, v: A, *, causal: bool = False, diagonal: int = 0, scal
     """
     of: Any = q
     scale = 1 / math.sqrt(of.shape[-1]) if scale is None else scale
-    return call("attention", q, k, v, causal, diagonal, scale)[0]
+    return call("attention", q, k, v, _flag("attention", "causal", causal), diagonal, scale)[0]
 
 
 def grouped_matmul(a: A, b: A, ends: A) -> A:
@@ -140,27 +141,27 @@ def sum(x: A, dim: Dims = None, keepdim: bool = False) -> A:
         >>> x.grad.tolist()
         [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
     """
-    return call("sum", x, _axes(x, dim), bool(keepdim))
+    return call("sum", x, _axes(x, dim), _flag("sum", "keepdim", keepdim))
 
 
 def mean(x: A, dim: Dims = None, keepdim: bool = False) -> A:
     """``weft.kernels.mean`` with a derivative."""
-    return call("mean", x, _axes(x, dim), bool(keepdim))
+    return call("mean", x, _axes(x, dim), _flag("mean", "keepdim", keepdim))
 
 
 def prod(x: A, dim: Dims = None, keepdim: bool = False) -> A:
     """``weft.kernels.prod`` with a derivative, also where there are zeros."""
-    return call("prod", x, _axes(x, dim), bool(keepdim))
+    return call("prod", x, _axes(x, dim), _flag("prod", "keepdim", keepdim))
 
 
 def max(x: A, dim: Dims = None, keepdim: bool = False) -> A:
     """``weft.kernels.max`` with a derivative, which equals share, as of ``torch.amax``."""
-    return call("max", x, _axes(x, dim), bool(keepdim))
+    return call("max", x, _axes(x, dim), _flag("max", "keepdim", keepdim))
 
 
 def min(x: A, dim: Dims = None, keepdim: bool = False) -> A:
     """``weft.kernels.min`` with a derivative, which equals share, as of ``torch.amin``."""
-    return call("min", x, _axes(x, dim), bool(keepdim))
+    return call("min", x, _axes(x, dim), _flag("min", "keepdim", keepdim))
 
 
 def take(x: A, indices: A, dim: int | None = None) -> A:
@@ -177,12 +178,16 @@ def take_along_axis(x: A, indices: A, dim: int = -1) -> A:
 
 def sort(x: A, dim: int = -1, descending: bool = False) -> tuple[A, A]:
     """The elements of each row in order, with a derivative, and their places. Nan comes last."""
-    return call("sort", x, dim, bool(descending))
+    return call("sort", x, dim, _flag("sort", "descending", descending))
 
 
 def topk(x: A, k: int, dim: int = -1, largest: bool = True) -> tuple[A, A]:
     """``weft.kernels.topk`` with a derivative of the elements."""
-    return call("topk", x, dim, k, bool(largest))
+    return call("topk", x, dim, k, _flag("topk", "largest", largest))
+
+
+def _flag(operation: str, name: str, given: Any) -> bool:
+    return given if isinstance(given, bool) else as_flag(operation, name, given)
 
 
 def _axes(x: Any, dim: Any) -> tuple[Any, ...]:

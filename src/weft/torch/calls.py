@@ -5,6 +5,7 @@ The transforms of ``torch.func`` do not take the derivatives of the dispatcher's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -20,6 +21,16 @@ class _Loaded:
     torch: Any = None
 
 
+_OF_ANOTHER_TYPE = re.compile(r"type '(\S+)' for argument '(\w+)' but instead found type '(\w+)'")
+"""What the dispatcher says of an argument."""
+_KINDS = {
+    "int": "an int",
+    "float": "a float",
+    "bool": "a bool",
+    "Tensor": "a tensor",
+    "Optional[Tensor]": "a tensor or None",
+    "List[int]": "ints",
+}
 loaded: type[_Loaded] = _Loaded
 """PyTorch, where it is installed."""
 
@@ -40,9 +51,18 @@ def call(name: str, *args: Any) -> Any:
             hint = f"pass torch.as_tensor(x); weft.kernels.{name} takes arrays of every library"
             found = f"weft.torch.{name} takes tensors of PyTorch, not {a_(type(cast('Any', given)).__name__)}"
             raise LaunchError.here("array-type", found, hint)
-    if not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active():
-        return functions[name].apply(*args)
-    return dispatched(name, *args)
+    if torch.compiler.is_compiling():
+        return dispatched(name, *args)
+    try:
+        if torch._C._are_functorch_transforms_active():
+            return functions[name].apply(*args)
+        return dispatched(name, *args)
+    except RuntimeError as error:
+        if told := _OF_ANOTHER_TYPE.search(str(error)):
+            kind, argument, found = told.groups()
+            message = f"weft.torch.{name}: {argument} takes {_KINDS.get(kind, kind)}, not {a_(found)}"
+            raise LaunchError.here("argument-type", message, "convert it before", at=(argument, 0)) from None
+        raise
 
 
 def dispatched(name: str, *args: Any) -> Any:
