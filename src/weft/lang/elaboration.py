@@ -182,6 +182,10 @@ class Elaboration(Builder):
         """A field of what is one of several objects."""
         raise NotImplementedError
 
+    def truth(self, value: Any) -> Any:
+        """``bool(value)``, of a run-time value a Bool."""
+        raise NotImplementedError
+
     def new_mark(self) -> int:
         """A mark for a number whose type is not settled yet."""
         self.marks += 1
