@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, ov
 from weft.diagnostics import a_, refuse
 from weft.diagnostics.modules import present
 from weft.lang import SIMD, Float16, Float32, Float64, struct
+from weft.lang.as_python import AsPython, beside_arrays
 from weft.lang.elaboration import maybe_current
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
@@ -30,6 +31,16 @@ N = TypeVar("N", bound=int)
 _FUNCTIONS = "abs, conj, exp, log, norm, phase, polar, squared_norm, sqrt and **"
 _PRODUCTS = 100
 """Up to this exponent a power is made of products, as NumPy's."""
+
+
+def _as_array(number: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    """A number as NumPy has one of these parts, of halves a complex64; lanes as an array."""
+    import numpy as np
+
+    re, im = np.asarray(number.re), np.asarray(number.im)
+    made = np.empty(re.shape, np.complex128 if re.dtype == np.float64 else np.complex64)
+    made.real, made.imag = re, im
+    return made if dtype is None else made.astype(dtype)
 
 
 class _Complex:
@@ -118,6 +129,9 @@ class _Complex:
             message = f"{name} of weft.math takes real numbers, not {a_(type(self).__name__)}"
             refuse("operand", message, hint=f"compute with z.re and z.im; z has {_FUNCTIONS}")
         return getattr(self, name)()
+
+    __array_priority__ = AsPython.__array_priority__
+    __array__ = beside_arrays(_as_array)
 
     def __complex__(self) -> complex:
         return complex(float(self.re), float(self.im))

@@ -65,9 +65,11 @@ ROOMS: dict[str, set[str] | None] = {
     "compiler.passes": IR,
     "compiler.llvm": IR | {"config", "compiler.passes"},
     "compiler.support": SOURCE | {"lang", "compiler.frontend", "compiler.llvm"},
-    "compiler.interpreted": IR | {"compiler.llvm", "compiler.support"},
+    "compiler.interpreted": IR | {"compiler.llvm", "compiler.passes", "compiler.support"},
     "compiler.copies_under_way": {"abi", "lang"},
-    "compiler.shadow": SOURCE | {"lang", "compiler.copies_under_way", "compiler.frontend", "compiler.passes"},
+    "compiler.handing_over": {"abi", "lang"},
+    "compiler.shadow": SOURCE
+    | {"lang", "compiler.copies_under_way", "compiler.frontend", "compiler.handing_over", "compiler.passes"},
     "compiler.pipeline": SOURCE
     | {"compiler.interpreted", "compiler.shadow", "compiler.support"}
     | {"config", "lang", "compiler.frontend", "compiler.lint", "compiler.passes", "compiler.llvm"},

@@ -23,6 +23,7 @@ from weft import (
     UInt64,
     func,
 )
+from weft.complex import ComplexFloat32, ComplexFloat64
 
 KINDS: list[tuple[Any, Any]] = [
     *((Float16, np.float16), (Float32, np.float32), (Float64, np.float64)),
@@ -76,6 +77,22 @@ def test_others() -> None:
     for found, right in pairs:
         assert found.dtype == right.dtype
         np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize(("kind", "plain"), [(ComplexFloat32, np.complex64), (ComplexFloat64, np.complex128)])
+def test_complex_numbers(kind: Any, plain: Any) -> None:
+    number, right = kind(1.5, -2), plain(1.5 - 2j)
+    for array in (*ARRAYS, np.array([1j, np.inf + 0j])):
+        for name in ("add", "sub", "mul", "truediv"):
+            operation = getattr(operator, name)
+            with np.errstate(all="ignore"):
+                pairs = [(operation(array, number), operation(array, right))]
+                pairs.append((operation(number, array), operation(right, array)))
+            for found, wanted in pairs:
+                assert found.dtype == wanted.dtype
+                np.testing.assert_array_equal(found, wanted)
+    assert np.array([number, number]).dtype == plain
+    assert complex(np.asarray(kind(1, np.inf))[()]).imag == np.inf
 
 
 def test_numbers_of_numpy_beside_them_are_literals() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -172,6 +172,20 @@ def _missing(number: AsPython, name: str, caller: FrameType) -> AttributeError:
     return UnknownAttribute(resolved(said, caller_location()))
 
 
+def beside_arrays(read: Callable[..., Any]) -> property:
+    """``__array__`` of a class of numbers: what NumPy takes one for on the host.
+
+    In compiled code there is none, so that arrays have these numbers as objects, known only at run time.
+    """
+
+    def made(number: Any) -> Any:
+        if maybe_current() is not None:
+            raise AttributeError("__array__")
+        return functools.partial(read, number)
+
+    return property(made)
+
+
 def _as_array(number: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     """A number as NumPy has those of its type, of a BFloat16 a float32; lanes as an array."""
     import numpy as np
@@ -207,12 +221,7 @@ class AsPython(metaclass=type if TYPE_CHECKING else _Kind):
             kind = type(self)
             return (stands_for(kind) or kind) if is_asked_by_program() else kind
 
-        @property
-        def __array__(self):
-            """What NumPy takes it for beside its arrays; there is none in compiled code, for an object."""
-            if maybe_current() is not None:
-                raise AttributeError("__array__")
-            return functools.partial(_as_array, self)
+        __array__ = beside_arrays(_as_array)
 
         def __getattr__(self, name):
             plain = stands_for(type(self))
