@@ -302,3 +302,30 @@ def test_one_index_among_many_is_outside(device: DeviceContext, at: int, wrong: 
         if device.api == "cpu":  # which goes on after it
             with pytest.raises(DeviceError, match="an index is outside of the axis"):
                 call(x, outside, 0)
+
+
+@pytest.mark.parametrize("columns", [3, 200])
+def test_great_unsigned_indices_are_outside(columns: int) -> None:
+    """None of them counts from the end, as in Python; NumPy takes the greatest for -1."""
+    x = np.arange(4 * columns, dtype=np.float32).reshape(4, columns)
+    last, each = np.array([2**64 - 1], np.uint64), np.full((1, columns), 2**64 - 1, np.uint64)
+    with pytest.raises(IndexError):
+        x.tolist()[last[0]]
+    calls: list[Any] = [
+        lambda: take(x, last, 0),
+        lambda: take(x, last, 1),
+        lambda: embedding(last, x),
+        lambda: take_along_axis(x, each, 0),
+        lambda: take_along_axis(x, each.repeat(4, 0), 1),
+        lambda: put_along_axis(x.copy(), each, x[:1], 0),
+        lambda: put_along_axis(x.copy(), each, x[:1], 0, add=True),
+        lambda: put(x.copy(), last, x[:1], 0),
+        lambda: put(x.copy(), last, x[:1], 0, add=True),
+        lambda: put(x.copy(), last, x[:1], 0, add=True, deterministic=False),
+    ]
+    for call in calls:
+        with pytest.raises(DeviceError, match="an index is outside of the axis"):
+            call()
+    there = np.array([3, 0], np.uint64)
+    np.testing.assert_array_equal(take(x, there, 0), x[there])
+    np.testing.assert_array_equal(take(x, np.array([-1], np.int8), 0), x[[-1]])

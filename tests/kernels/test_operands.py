@@ -363,3 +363,21 @@ def test_hosts_arrays_beside_a_buffer_for_the_result() -> None:
         sum(factor * X, axis=1, out=totals)
         with totals.map_to_host() as there:
             assert list(there) == [3 * factor, 12 * factor]
+
+
+def test_arrays_between_multiples_of_their_elements_are_refused_by_name() -> None:
+    memory = np.zeros(X.nbytes + 1, np.uint8)
+    between = memory[1:].view(X.dtype).reshape(X.shape)
+    calls: list[tuple[str, Any]] = [
+        ("sum: x", lambda: sum(between)),
+        ("matmul: b", lambda: matmul(X.T, between)),
+        ("softmax: out", lambda: softmax(X, out=between)),
+    ]
+    for name, call in calls:
+        words = f"{name} is a NumPy array of Float32 at an address that is no multiple of 4 bytes"
+        for _ in range(2):
+            with pytest.raises(LaunchError, match=words) as told:
+                call()
+            assert "test_operands.py" in str(told.value)
+    assert sum(between[:0]) == 0
+    np.testing.assert_array_equal(sum(memory[1:]), 0)  # bytes lie anywhere

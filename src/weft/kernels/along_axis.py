@@ -63,6 +63,6 @@ def taken_along(
     """An element a thread."""
     unit = block_idx.x * threads + thread_idx.x
     if unit < number:
-        place = inside(Int(begin(indices, steps, unit, extents)[0]), n)
+        place = inside(begin(indices, steps, unit, extents)[0], n)
         row = begin(x.bitcast(bits), x_steps, unit, extents)
         begin(out.bitcast(bits), out_steps, unit, extents)[0] = row[place * x_step]

@@ -56,17 +56,19 @@ def take_in_rows(op: Operands, lines: Any, extents: tuple[int, ...], n: int, alo
 
 
 @func
-def inside(place: Int, n: Int) -> Int:
-    """A place, counted from the front."""
-    found = place + n if place < 0 else place
+def inside(index: Any, n: Int) -> Int:
+    """A place, counted from the front; of unsigned ones none is counted from the end."""
+    place = Int(index)
+    found = place + n if place < 0 and index.dtype.kind != "uint" else place
     assert 0 <= found < n, "an index is outside of the axis"
     return found
 
 
 @func
-def _all_inside(places: Any, n: Int) -> Any:
+def _all_inside(indices: Any, n: Int) -> Any:
     """Places of several lanes, counted from the front."""
-    found = (places < 0).select(places + n, places)
+    places = indices.cast(Int)
+    found = (places < 0).select(places + n, places) if indices.dtype.kind != "uint" else places
     assert ((found >= 0) & (found < n)).all(), "an index is outside of the axis"
     return found
 
@@ -89,7 +91,7 @@ def taken_by_parts(
     """``each`` so many places a thread, of whose inner part the last vector may begin in the one before."""
     before, first, itemsize = block_idx.x // parts, block_idx.x % parts * each, bits.dtype.itemsize
     for row in range(first, least(first + each, rows)):
-        source = x.bitcast(bits) + (before * steps[0] + inside(Int(indices[row]), n) * steps[1])
+        source = x.bitcast(bits) + (before * steps[0] + inside(indices[row], n) * steps[1])
         target = out.bitcast(bits) + (before * rows + row) * inner
         if width == 1:
             for part in range(inner):
@@ -135,11 +137,11 @@ def taken_in_rows(
         if lanes > 1:
             whole = first + (end - first) // lanes * lanes
             for at in range(first, whole, lanes):
-                found = place.load(at, width=lanes, alignment=place.dtype.itemsize).cast(Int)
+                found = place.load(at, width=lanes, alignment=place.dtype.itemsize)
                 offsets = _all_inside(found, n) * along + (iota(Int, lanes) + at) * x_step[1]
                 target.store(at, source.gather(offsets), alignment=bits.dtype.itemsize)
         for at in range(whole, end):
-            found = inside(Int(place[at * step[1]]), n)
+            found = inside(place[at * step[1]], n)
             target[at * out_step[1]] = source[found * along + at * x_step[1]]
 
 
@@ -161,7 +163,7 @@ def put_in_order(
     row, places = (begin(p, steps[i], block_idx.x, extents) for i, p in enumerate((x.bitcast(kind), indices)))
     given = begin(values.bitcast(kind), steps[2], block_idx.x, extents)
     for k in range(number):
-        at = inside(Int(places[k * each[1]]), n) * each[0]
+        at = inside(places[k * each[1]], n) * each[0]
         if add:
             row[at] += given[k * each[2]]
         else:
@@ -186,7 +188,7 @@ def put_by_parts(
     before, first = block_idx.x // parts, block_idx.x % parts * WIDE
     end = least(first + WIDE, inner)
     for row in range(rows):
-        to = x.bitcast(kind) + (before * steps[0] + inside(Int(indices[row]), n) * steps[1])
+        to = x.bitcast(kind) + (before * steps[0] + inside(indices[row], n) * steps[1])
         given = values.bitcast(kind) + (before * rows + row) * inner
         for part in range(first, end):
             if add:

@@ -229,7 +229,7 @@ def taken(
     begin_early()
     row = block_idx.x * deep + thread_idx.y
     if row < number:
-        place = inside(Int(indices[row % rows]), n)
+        place = inside(indices[row % rows], n)
         source = x.bitcast(bits) + (row // rows * steps[0] + place * steps[1])
         target = out.bitcast(bits) + row * inner * width
         aligned, step = bits.dtype.itemsize * width, steps[2] * width
@@ -374,7 +374,7 @@ def flattened(
     """Places along an axis as those of all elements."""
     unit = block_idx.x * threads + thread_idx.x
     if unit < number:
-        place = inside(Int(begin(indices, steps, unit, extents)[0]), n)
+        place = inside(begin(indices, steps, unit, extents)[0], n)
         places[unit] = begin(Int(0), x_steps, unit, extents) + place * x_step
 
 
@@ -447,7 +447,7 @@ def claimed(indices: Pointer[Any], owners: Pointer[Int64], rows: Int, n: Int, *,
     """The last that writes to each place."""
     row = block_idx.x * threads + thread_idx.x
     if row < rows:
-        Atomic.fetch_max(owners + inside(Int(indices[row]), n), row, ordering="relaxed")
+        Atomic.fetch_max(owners + inside(indices[row], n), row, ordering="relaxed")
 
 
 def parts_of(unit: Any, inner: Any, rows: Any, number: Any) -> tuple[Any, Any, Any]:
@@ -478,7 +478,7 @@ def scattered(
     unit = block_idx.x * threads + thread_idx.x
     if unit < rows * inner * outer:
         part, row, before = parts_of(unit, inner, rows, number)
-        place = inside(Int(indices[row]), n)
+        place = inside(indices[row], n)
         to = x.bitcast(kind) + (before * steps[0] + place * steps[1] + part * steps[2])
         if add:
             Atomic.fetch_add(to, values.bitcast(kind)[unit], ordering="relaxed")
@@ -491,7 +491,7 @@ def numbered(indices: Pointer[Any], order: Pointer[Int64], rows: Int, n: Int, *,
     """Places, and behind each the number of its element."""
     row = block_idx.x * threads + thread_idx.x
     if row < rows:
-        order[row] = inside(Int(indices[row]), n) << 32 | row
+        order[row] = inside(indices[row], n) << 32 | row
 
 
 @kernel

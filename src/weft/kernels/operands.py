@@ -99,7 +99,12 @@ class Operand:
                 dtype, parts = (self.halved().bits.dtype if moved else found.dtype), self.halved().size
                 self.memory = found.of(dtype, (parts,), (1,))
             else:
-                self.memory = given
+                dtype, self.memory = found.dtype, given
+            if found.address % dtype.alignment and self.size:
+                place = f"at an address that is no multiple of {dtype.alignment} bytes"
+                self.refuse(
+                    f"{found.describe()} {place}", "pass one that lies so, as copies do", "array-type"
+                )
 
     def _set(self, memory: Any, shape: Shape, strides: Shape) -> None:
         self.memory, self.shape, self.strides = memory, shape, strides
