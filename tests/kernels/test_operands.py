@@ -113,6 +113,12 @@ def test_numbers_may_be_numpys_and_wefts(half: Any) -> None:
         ("matmul", {"transpose_b": True}, "pass a transposed view: x.T"),
         ("sort", {"stable": True}, "leave it out: equals keep their order"),
         ("sum", {"dtype": np.float64}, "convert the array first"),
+        ("cumsum", {"dtype": np.float64}, "convert the array first"),
+        ("sum", {"where": X > 0}, "set the others before to what changes nothing"),
+        ("max", {"initial": 0}, "combine it with the result"),
+        ("cumsum", {"reverse": True}, "pass it reversed, x[::-1]"),
+        ("layer_norm", {"gamma": X}, "write weight=gamma"),
+        ("histogram", {"min": 0}, "write range=(low, high)"),
     ],
 )
 def test_names_that_other_libraries_have_are_told_of(call: str, names: dict[str, Any], hint: str) -> None:

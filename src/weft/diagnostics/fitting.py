@@ -167,19 +167,37 @@ _INSTEAD = {
     "sorted": "leave it out: they are sorted",
     "weights": "put(totals, places, weights, add=True) adds weights up by place",
     "density": "leave it out, and divide by x.size and the width of a bin",
+    "dtype": "convert the array first, x.astype(dtype) or x.to(dtype)",
+    "reverse": "pass it reversed, x[::-1], and reverse the result",
+    "gamma": "write weight=gamma",
+    "normalized_shape": "leave it out: each row along the last axis is one",
+    **dict.fromkeys(("block_table", "block_tables"), "write page_table=pages"),
+    **dict.fromkeys(("seq_lens", "seqlens", "context_lens", "cache_seqlens"), "write lengths=lengths"),
+    "positions": "pass the angles of these: take(cos, positions, 0), and of sin",
+    "padding_idx": "leave it out, and set that row of weight to 0",
+    "alpha": "multiply the result by it, or call matmul, which has alpha=",
+    **dict.fromkeys(("min", "max"), "write range=(low, high)"),
     "mode": "bring the indices into range first: indices % n wraps, and a minimum with n - 1 clips",
 }
 """What others give an operation by name that it has not, and what to write."""
+
+
+_OF_REDUCTIONS = {
+    "where": "set the others before to what changes nothing: np.where(mask, x, 0) for a sum",
+    "initial": "combine it with the result: sum(x) + initial",
+}
+"""Likewise what others give a reduction."""
 
 
 def _written(name: str, known: Collection[str], options: Collection[str]) -> str:
     """What to write for a keyword that has no counterpart of the same meaning; empty for all others."""
     if name in ("reverse", "descending") and "less" in known:
         return _LESS
-    if name in _INSTEAD and ("out" in known or "axis" in known):
+    operation = "grid_dim" not in options and ("out" in known or "axis" in known)
+    if name in _INSTEAD and operation:
         return _INSTEAD[name]
-    if name == "dtype" and "keepdims" in known:
-        return "convert the array first, x.astype(dtype) or x.to(dtype)"
+    if "keepdims" in known and name in _OF_REDUCTIONS:
+        return _OF_REDUCTIONS[name]
     return _AT_LAUNCH.get(name.lstrip("_"), "") if "grid_dim" in options else ""
 
 
