@@ -85,6 +85,23 @@ def test_a_launch_without_a_grid(cpu: DeviceContext) -> None:
     assert "over=" not in str(told.value)  # which tile kernels do not take
 
 
+@tile.tile_kernel(threads=32)
+def _running(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    t = tile.load(x, (0, 0, 0), (8, 16, 1))
+    tile.store(out, (0, 0, 0), t.cumsum(axis=1))
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (1, 0, 2), (2, 0, 1)])
+def test_a_last_axis_of_one_element(cpu: DeviceContext, axes: tuple[int, ...]) -> None:
+    """Along which there are no vectors, though its stride is 1 as that of the axis before."""
+    x = np.arange(40, dtype=np.float32).reshape([(5, 8, 1)[axis] for axis in axes])
+    x = x.transpose(np.argsort(axes))
+    out = np.zeros((5, 8, 1), np.float32)
+    cpu.enqueue_function(_running, x, out, grid_dim=1)
+    cpu.synchronize()
+    np.testing.assert_array_equal(out, np.cumsum(x, axis=1))
+
+
 @struct
 class _Level:
     held: Int32

@@ -293,11 +293,12 @@ def _accesses(tensor: Any, distribution: Distribution) -> tuple[Any, int, int, l
     """The tensor with its fast axis last, the width of an access, its alignment, and where each begins."""
     fast, rank = _axis(tensor), len(distribution.shape)
     width = min(distribution.vector(fast), _WIDEST // tensor.dtype.itemsize)
-    if rank == 2 and fast == 0:
+    turned = rank == 2 and fast == 0
+    if turned:
         tensor = tensor.transpose()
     strides = [stride for _, stride in modes(tensor.layout)]
-    if not (is_static(strides[-1]) and strides[-1] == 1):
-        width = 1
+    if not (turned or fast == rank - 1) or not (is_static(strides[-1]) and strides[-1] == 1):
+        width = 1  # as of a last axis of one element, along which there is no vector
     size = tensor.dtype.itemsize
     alignment = gcd(tensor.alignment, width * size)
     for stride in strides[:-1]:
@@ -307,7 +308,7 @@ def _accesses(tensor: Any, distribution: Distribution) -> tuple[Any, int, int, l
     for n in range(0, distribution.count, width):
         more = distribution.of_register(n)
         place = tuple([a + b for a, b in zip(first, more, strict=True)])
-        places.append(place[::-1] if rank == 2 and fast == 0 else place)
+        places.append(place[::-1] if turned else place)
     return tensor, width, alignment, places
 
 
