@@ -233,3 +233,20 @@ def test_faults_within_the_library_are_told_at_the_line_of_the_program(weft: Run
     (found,) = json.loads(weft("run", "--check", "--format", "json", "program.py").stdout)["reports"]
     assert (found["code"], Path(found["file"]).name, found["line"]) == ("uninitialised", "program.py", 5)
     assert "program.py:5:9" in weft("run", "--check", "program.py").stderr
+
+
+def test_strided_arrays_of_ready_kernels_reach_as_far_as_they_do(weft: Run, tmp_path: Path) -> None:
+    """Their memory is what they span, not as many elements as they have."""
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\n"
+        "from weft.kernels import matmul, softmax, sum\n"
+        "a = np.arange(37 * 500, dtype=np.float32).reshape(37, 500) % 11\n"
+        "left, right = a[:, :64], a[:, 100:164].T\n"
+        "assert np.array_equal(matmul(left, right), left @ right)\n"
+        "assert np.array_equal(sum(a[:, ::3], axis=0), a[:, ::3].sum(0))\n"
+        "powers = np.exp(a[::2, 5:60] - a[::2, 5:60].max(1, keepdims=True))\n"
+        "assert np.allclose(softmax(a[::2, 5:60]), powers / powers.sum(1, keepdims=True))\n"
+    )
+    for checks in ("bounds", "races"):
+        done = weft("run", f"--check={checks}", "program.py")
+        assert (done.returncode, done.stderr) == (0, "")

@@ -96,8 +96,8 @@ class Operand:
             self._set(found, found.shape, found.strides)
             moved = found.dtype.kind == "element" and found.dtype.itemsize in (1, 2, 4, 8, 16)
             if not whole or moved:  # structs of other libraries are moved by their bits
-                dtype, parts = (self.halved().bits.dtype if moved else found.dtype), self.halved().size
-                self.memory = found.of(dtype, (parts,), (1,))
+                dtype = self.halved().bits.dtype if moved else found.dtype
+                self.memory = found.of(dtype, (found.nbytes // dtype.itemsize,), (1,))  # all that it spans
             else:
                 dtype, self.memory = found.dtype, given
             if found.address % dtype.alignment and self.size:
