@@ -280,7 +280,7 @@ class Reaches:
                 made.greatest = max(0, reach(of)[1] // known)
                 rest = difference(of, multiplied(made.terms, by))
                 made.facts += [rest, added(difference(by, rest), number(-1))]
-                if all(isinstance(atom, Atom) and atom.of_launch for atom in symbols(of)):
+                if _is_of_launch(of):
                     made.quotient = of, known
         return self._wholes[key]
 
@@ -494,7 +494,8 @@ class Reaches:
         elif by is not None or is_positive(step):
             last = added(end, number(-1))
             made.lows.append((Case(first),))
-            if by is not None and by > 1 and self._of_launch(lower) and self._of_launch(upper):
+            known = self._of_launch(lower) and self._of_launch(upper)
+            if by is not None and by > 1 and known and _is_of_launch(difference(last, first)):
                 last = added(first, self._rounded(difference(last, first), by), by)
             made.highs.append((Case(last),))
         made.least = max([made.least, *(min(reach(c.terms)[0] for c in bound) for bound in made.lows)])
@@ -590,3 +591,8 @@ def _one_of(cases: Bound, least: int, greatest: int) -> Terms:
     made.lows.append(cases)
     made.highs.append(cases)
     return made.terms
+
+
+def _is_of_launch(terms: Terms) -> bool:
+    """Whether a launch knows all that terms are made of: an integer may be the launch's, and no atom of it."""
+    return all(isinstance(atom, Atom) and atom.of_launch for atom in symbols(terms))
