@@ -18,6 +18,8 @@ where the other is of another, are a data race. What is told is one on a GPU too
 
 - Of reads a cell keeps two: the last, and one by another thread that was not in order with it, of another
   block if there was such. Where many read, a race with one of them is found, though not with each.
+- Of atomic writes to global memory a cell keeps two as well, the last and one of another thread's, with which
+  who writes plainly then is compared; who reads so is compared with the last alone.
 - An atomic write that releases (by its order, or behind a fence) hands over what its thread did before, and
   its block before the last barrier, and its warp before the lanes last waited for each other
   (``handing_over``): it ends a stretch of its thread's, where no warps wait. There is one such
@@ -364,6 +366,15 @@ def note(cell: Pointer[UInt64], me: UInt64, *, shared: Comptime[bool], writes: C
 
 
 @func
+def keep_update(shadow: Pointer[UInt64], cell: Pointer[UInt64], me: UInt64, floor: UInt64) -> None:
+    """Keep an atomic write of another thread's beside that which comes now: others may race with either."""
+    wrote, beside = cell[0], cell[2]
+    apart = ((wrote ^ me) & OWN != 0) | (wrote < shadow[_BLOCK])
+    if apart & (wrote >= floor) & (wrote & ATOMIC != 0) & ((beside < floor) | (beside & ATOMIC != 0)):
+        cell[2] = wrote
+
+
+@func
 def access(
     shadow: Pointer[UInt64],
     cells: UInt64,
@@ -388,6 +399,9 @@ def access(
     """
     reads, writes, atomic, warps, clusters, copies = how
     cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
+    if atomic and writes and not shared:
+        for n in range(count):
+            keep_update(shadow, cell + CELL * n, me, floor)
     if (atomic and not writes) or count > _FEW:
         return noted(shadow, cell, me, floor, since, Int64(count), how=how)
     if shared and not (writes or warps or mixed):
