@@ -594,5 +594,5 @@ def _one_of(cases: Bound, least: int, greatest: int) -> Terms:
 
 
 def _is_of_launch(terms: Terms) -> bool:
-    """Whether a launch knows all that terms are made of: an integer may be the launch's, and no atom of it."""
+    """Whether a launch knows all that terms are made of: an integer may be one, and no atom of it."""
     return all(isinstance(atom, Atom) and atom.of_launch for atom in symbols(terms))
