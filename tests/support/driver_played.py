@@ -184,6 +184,28 @@ _LAUNCH = ctypes.CFUNCTYPE(
 )
 
 
+_EXTENDED = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+_EXTENTS = [f"{what}Dim{axis}" for what in ("grid", "block") for axis in "XYZ"]
+
+
+class _Words(ctypes.Structure):
+    """What the driver's C functions read of the configuration of a launch with attributes."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint) for name in (*_EXTENTS, "sharedMemBytes")),
+        *(("hStream", ctypes.c_void_p), ("attrs", ctypes.c_void_p), ("numAttrs", ctypes.c_uint)),
+    )
+
+
+class _Config(SimpleNamespace):
+    """Such a configuration, as the binding has it."""
+
+    def getPtr(self) -> int:
+        known = {name: getattr(self, name) for name in (*_EXTENTS, "sharedMemBytes", "numAttrs")}
+        self.words = _Words(hStream=int(self.hStream), **known)
+        return ctypes.addressof(self.words)
+
+
 class Gpu(Binding):
     """A driver that notes launches: who asked for it, grid, block and the slots of two arguments, or more."""
 
@@ -194,6 +216,10 @@ class Gpu(Binding):
         self.launches: list[tuple[str, tuple[int, ...], tuple[int, ...], list[int]]] = []
         self.memory = 0
         self.native = _LAUNCH(lambda *args: self.note("native", *args))
+        self.extended = _EXTENDED(self.native_configured)
+        self.CUlaunchConfig = _Config
+        self.CUlaunchAttribute = lambda: SimpleNamespace(value=SimpleNamespace(clusterDim=SimpleNamespace()))
+        self.CUlaunchAttributeID = Names("CU_LAUNCH_ATTRIBUTE_")
 
     def on_MemAllocFromPoolAsync(self, nbytes: int, pool: Any, stream: Any) -> tuple[int, int]:
         self.memory += 1
@@ -201,6 +227,16 @@ class Gpu(Binding):
 
     def on_LaunchKernel(self, *args: Any) -> tuple[int]:
         return (self.note("python", *args),)
+
+    def on_LaunchKernelEx(self, *args: Any) -> tuple[int]:
+        return (self.note_configured("python", *args),)
+
+    def native_configured(self, config: int, *args: int) -> int:
+        return self.note_configured("native", _Words.from_address(config), *args)
+
+    def note_configured(self, who: str, config: Any, function: Any, slots: int, extra: Any) -> int:
+        extents = [getattr(config, name) for name in _EXTENTS]
+        return self.note(who, function, *extents, config.sharedMemBytes, config.hStream, slots, extra)
 
     def note(self, who: str, *args: Any) -> int:
         slots = (ctypes.c_void_p * self.slots).from_address(args[9])

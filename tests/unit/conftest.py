@@ -36,10 +36,10 @@ def weft(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     native_code()  # which contexts do not wait for
     made = Gpu()
-    address = ctypes.cast(made.native, ctypes.c_void_p).value or 0
+    entries = [ctypes.cast(each, ctypes.c_void_p).value or 0 for each in (made.native, made.extended)]
     driver = CudaDriver(made)
     monkeypatch.setattr(drivers, "find_driver", lambda *_: driver)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    monkeypatch.setattr(Primary, "launch_addresses", lambda _: (address, 0))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(Primary, "launch_addresses", lambda _: tuple(entries))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     return made
 
 

@@ -9,7 +9,6 @@ import ctypes
 import re
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -122,8 +121,6 @@ def test_what_a_ready_kernel_spills(name: str, gpu: Gpu, monkeypatch: pytest.Mon
     gpu.returns["cuMemHostAlloc"] = gpu.returns["cuMemAlloc"] = always(0, address)  # where assertions tell
     gpu.returns["cuModuleGetGlobal"] = always(0, address, 8)
     gpu.returns["cuModuleLoadDataEx"] = loaded
-    for part in ("CUlaunchAttributeID", "CUlaunchAttribute", "CUlaunchConfig"):
-        setattr(gpu, part, MagicMock())
     gpu.returns["cuOccupancyMaxActiveClusters"] = always(0, 66)
     gpu.returns["cuFuncGetAttribute"] = allowed
     ctx = DeviceContext(api="cuda")
