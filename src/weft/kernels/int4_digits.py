@@ -165,6 +165,7 @@ def _down(
             _keep(to, row + lane, _by_rows(results), lane < TURN)
     else:
         for row in range(begins // TURN, each, down):
+            async_copy_wait_all()  # of what goes to the same place: two copies have no order
             fetch(0, row)
             async_copy_wait_all()
             total = _plainly(arrived(0), x + column, there, middle(0))
