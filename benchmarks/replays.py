@@ -32,6 +32,7 @@ def replayed(torch: Any, cases: Mapping[str, Callable[[], Any]], rounds: int) ->
 def recorded(torch: Any, call: Callable[[], Any], calls: int = CALLS) -> Callable[[], Any]:
     """The replay of so many calls; it gives what the last of them gave."""
     graph, stream, made = torch.cuda.CUDAGraph(), torch.cuda.Stream(), None
+    stream.wait_stream(torch.cuda.current_stream())  # which may still fill what is read
     with torch.cuda.stream(stream):
         call()
     torch.cuda.synchronize()
@@ -39,7 +40,8 @@ def recorded(torch: Any, call: Callable[[], Any], calls: int = CALLS) -> Callabl
         for _ in range(calls):
             made = call()
 
-    def replay() -> Any:
+    def replay(inputs: Callable[[], Any] = call) -> Any:
+        """It keeps what the call reads: the graph has addresses alone."""
         graph.replay()
         return made
 

@@ -50,6 +50,7 @@ def by_warpgroups(
     (rows, columns), (m, n, k, z), groups = shape.tile, problem.extents, problem.groups
     table: tuple[Any, ...] = ()
     if groups is not None:
+        band = max(4, min(band, m // (groups.size * rows)))  # of one matrix, as far as is known here
         shape, m, z = shape._replace(cluster=1), m // rows + groups.size, 1
         table = (listed(problem, groups, m, rows).memory,)
     left, right = _tiled(a, rows, depth, "m"), _tiled(b, columns // shape.cluster, depth, "n")
@@ -65,7 +66,7 @@ def by_warpgroups(
     units = whole + (tiles - whole) * splits
     parts = _joining(problem, (tiles - whole) * form.blocks, splits, rows * columns // along, 4 * form.groups)
     most = units if along > 1 else op.context.info.multiprocessors // shape.cluster * shape.blocks
-    sides = left, right, None if table else _stored(problem.out, columns // shape.each)
+    sides = left, right, _stored(problem.out, columns // shape.each)
     _launch(problem, form, sides, (m, n, k, z, splits, whole), parts, table, min(units, most))
 
 
@@ -101,9 +102,10 @@ def _launch(
     how: dict[str, Any] = {"cluster_dim": form.blocks} if form.blocks > 1 else {}
     how["shared_mem_bytes"] = nbytes
     grid, block = units * form.blocks, 128 * (1 + form.groups)
-    if into is None or ways.terms or ways.scaled or ways.epilogue:
+    if into is None or table or ways.terms or ways.scaled or ways.epilogue:
         function = _bound(warpgroups.product, form=form, ways=ways)
-        end = line(out) if into is None or form.along > 1 else _tile(op, into)
+        end = () if into is None or form.along > 1 else (_tile(op, into),)
+        end = end if end and not table else (*end, line(out))
         joins = (*[Line(x.memory, (0,), cast("Any", 1)) for x in parts[:2]], *parts[2:])
         given = _tile(op, left), _tile(op, right), end, *sizes, joins, table, *ends.given(problem.sums)
         op.launch(function, grid, block, *given, early=True, **how)

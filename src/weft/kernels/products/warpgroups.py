@@ -110,7 +110,7 @@ def bare(
         (Float32(1), (), unchanged),
         (kept, counts.bitcast(UInt64), token),
     )
-    multiply(tile_a, tile_b, into, sizes, parts, (), ends, form=made, ways=Ways(*ways))
+    multiply(tile_a, tile_b, (into,), sizes, parts, (), ends, form=made, ways=Ways(*ways))
 
 
 def tiles(memory: Any, descriptor: Any, box: Any, extents: Any, steps: Any, major: str) -> TMATensorTile[Any]:
@@ -138,7 +138,9 @@ def multiply(
 ) -> None:
     """``out[z] = a[z] @ b[z].T``, in tiles by ``Schedule``.
 
-    Sums of split tiles are joined in ``parts``: memory for them, counters, and what stands beside counts.
+    ``out`` has tiles of the result, its memory, or both: the hardware then stores where all rows of a tile are
+    of one matrix. Sums of split tiles are joined in ``parts``: memory for them, counters, and what stands
+    beside counts.
     Where there is a ``table`` it has of each of ``m`` rows of tiles the matrix of ``b``, the first row and
     the end of the rows, as ``groups`` makes it.
     """
@@ -178,7 +180,7 @@ def produce(
     a: Any, b: Any, out: Any, memory: Any, pipe: Any, work: Any, table: Any, *, form: Comptime[Form]
 ) -> None:
     """Have stages copied, one after the other."""
-    for x in (a, b, out):
+    for x in (a, b, out[0]):
         if isinstance(x, TMATensorTile):
             x.prefetch_descriptor()
     (bm, bn), cluster, bk = form.tile, form.cluster, LINE // a.dtype.itemsize
@@ -243,8 +245,8 @@ def consume(
             for i in unroll(range(high // ROWS)):
                 at = Int(0) if table else z, row + rows + i * ROWS, col + columns
                 write(sums[i], area, out, at, (end, n), ends, ways=ways)
-    if isinstance(out, TMATensorTile) and lane_id() == 0:
-        out.wait_group()
+    if isinstance(out[0], TMATensorTile) and lane_id() == 0:
+        out[0].wait_group()
 
 
 def multiplied(sums: Any, here: Any, bk: int, majors: Any) -> Any:
@@ -295,43 +297,54 @@ def fetch(x: Any, into: Any, full: Any, at: Any, extent: int, major: str, cluste
 
 @func
 def write(sums: Any, area: Any, out: Any, at: Any, extents: Any, ends: Any, *, ways: Comptime[Any]) -> None:
-    """Write a warpgroup's sums: tiles by the hardware, or each thread its own, in pairs if ``paired``."""
-    z, row, col = at
-    piece, kind = ways.piece, ways.type
-    if isinstance(out, TMATensorTile):
-        out = cast("Any", out)
-        first = warp_id() % 4 * 16
-        last = 2 * len(sums) - piece  # where the last piece begins, which may lie over the one before
-        starts = [*range(0, last, piece), last]
-        for c, start in unroll(enumerate(starts)):
-            half = area + c % 2 * (ROWS * piece)
-            if lane_id() == 0:  # the copy before the last has been read; of odd ones the last too
-                out.wait_group(int(c > 0 or len(starts) % 2 == 0), read=True)
-            warp.syncwarp()
-            some = sums[start // 2 : (start + piece) // 2]
-            places = wgmma.warpgroup_places(piece)
-            for i in unroll(range(0, len(some), 2)):
-                r, x = places[i]
-                pair = finished(some[i : i + 2], (z, row + r, col + start + x), extents, ends, ways=ways)
-                half.store(wgmma.swizzled(kind, r, x), pair.cast(kind), alignment=2 * kind.dtype.itemsize)
-            wgmma.async_proxy_fence()
-            warp.syncwarp()
-            if lane_id() == 0:
-                out.async_store(half + first * piece, (z, row + first, col + start))
-                out.commit_group()
+    """Write a warpgroup's sums: tiles by the hardware, or each thread its own."""
+    if not isinstance(out[0], TMATensorTile):
+        by_threads(sums, out[0], at, extents, ends, ways=ways)
+    elif len(out) == 1 or at[1] + (warp_id() % 4 + 1) * 16 <= extents[0]:
+        by_hardware(sums, area, out[0], at, extents, ends, ways=ways)
     else:
-        places = wgmma.warpgroup_places(2 * len(sums))
-        for i in unroll(range(0, len(sums), 2)):
-            r, x = row + places[i][0], col + places[i][1]
-            if r < extents[0] and x < extents[1]:
-                pair = finished(sums[i : i + 2], (z, r, x), extents, ends, ways=ways)
-                there, pair = (
-                    out.start + (z * out.steps[0] + r * out.steps[1] + x * out.step),
-                    pair.cast(kind),
-                )
-                if ways.paired:
-                    there.store(0, pair, alignment=2 * kind.dtype.itemsize)
-                else:
-                    there[0] = pair[0]
-                    if x + 1 < extents[1]:
-                        there[out.step] = pair[1]
+        by_threads(sums, out[1], at, extents, ends, ways=ways)
+
+
+@func
+def by_hardware(
+    sums: Any, area: Any, out: Any, at: Any, extents: Any, ends: Any, *, ways: Comptime[Any]
+) -> None:
+    """Write a warpgroup's sums by copies of pieces, one of which goes on while the next is put together."""
+    (z, row, col), piece, kind = at, ways.piece, ways.type
+    first = warp_id() % 4 * 16
+    last = 2 * len(sums) - piece  # where the last piece begins, which may lie over the one before
+    starts = [*range(0, last, piece), last]
+    for c, start in unroll(enumerate(starts)):
+        half = area + c % 2 * (ROWS * piece)
+        if lane_id() == 0:  # the copy before the last has been read; of odd ones the last too
+            out.wait_group(int(c > 0 or len(starts) % 2 == 0), read=True)
+        warp.syncwarp()
+        some = sums[start // 2 : (start + piece) // 2]
+        places = wgmma.warpgroup_places(piece)
+        for i in unroll(range(0, len(some), 2)):
+            r, x = places[i]
+            pair = finished(some[i : i + 2], (z, row + r, col + start + x), extents, ends, ways=ways)
+            half.store(wgmma.swizzled(kind, r, x), pair.cast(kind), alignment=2 * kind.dtype.itemsize)
+        wgmma.async_proxy_fence()
+        warp.syncwarp()
+        if lane_id() == 0:
+            out.async_store(half + first * piece, (z, row + first, col + start))
+            out.commit_group()
+
+
+@func
+def by_threads(sums: Any, out: Any, at: Any, extents: Any, ends: Any, *, ways: Comptime[Any]) -> None:
+    """Write a warpgroup's sums, each thread its own, in pairs if ``paired``."""
+    (z, row, col), kind, places = at, ways.type, wgmma.warpgroup_places(2 * len(sums))
+    for i in unroll(range(0, len(sums), 2)):
+        r, x = row + places[i][0], col + places[i][1]
+        if r < extents[0] and x < extents[1]:
+            pair = finished(sums[i : i + 2], (z, r, x), extents, ends, ways=ways).cast(kind)
+            there = out.start + (z * out.steps[0] + r * out.steps[1] + x * out.step)
+            if ways.paired:
+                there.store(0, pair, alignment=2 * kind.dtype.itemsize)
+            else:
+                there[0] = pair[0]
+                if x + 1 < extents[1]:
+                    there[out.step] = pair[1]
