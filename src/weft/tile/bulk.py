@@ -1,9 +1,9 @@
-"""Rounds of tiles that the hardware copies (TMA), one thread of the block asking for all of them.
+"""Rounds of tiles that the hardware copies (TMA), for each of which one thread of the block asks.
 
 What tiles are is described by the launch, so it is known of those of a kernel's arguments, and of parts of
-these that indices name. ``barriers`` of shared memory count the bytes of a round, and the warps that have
-used it: no thread waits for a round that it does not use, and a warp that is late delays the others only
-where its stage is to be filled again.
+these that indices name. Barriers in shared memory count the bytes of a round, words beside them the warps that
+have used it: no thread waits for a round that it does not use, and a warp that is late delays the others only
+where they are a round ahead of it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from weft.atomic import Atomic
 from weft.gpu import barrier, lane_id, thread_idx, warp
-from weft.gpu.mbarrier import has_hardware
+from weft.gpu.mbarrier import SharedMemBarrier, has_hardware
 from weft.gpu.pipeline import Pipeline
 from weft.lang.comptime import Comptime, unroll
 from weft.lang.decorators import func
@@ -21,7 +22,7 @@ from weft.lang.elaboration import current
 from weft.lang.generic import written
 from weft.lang.machine import threads_are_loops
 from weft.lang.pointer import AddressSpace, pointer_at
-from weft.lang.scalars import Int, UInt64
+from weft.lang.scalars import Int, UInt32, UInt64
 from weft.layout.algebra.values import add, mul
 from weft.layout.tensor.access import modes
 from weft.layout.tensor.iterator import LayoutTensorIter
@@ -50,11 +51,6 @@ class Way:
     warps: int
     running: int
     """Rounds before the one at hand that warps may still use which have come to it."""
-
-    @property
-    def ahead(self) -> int:
-        """How many rounds before its use a round is asked for."""
-        return self.stages - 1 - self.running
 
 
 Rounds = tuple[tuple[TMATensorTile[Any], tuple[Any, ...], tuple[int, int], int], ...]
@@ -107,39 +103,47 @@ def begin(rounds: Any, memory: Any, count: Int, *, way: Way) -> Any:
     settle()
     fence()
     barrier()  # what was in this memory before is not used any more
-    Pipeline[way.stages](words).init(consumers=way.warps)
     _begun(rounds, memory, words, count, way=way)
     return words
 
 
 @func
 def _begun(rounds: Any, memory: Any, words: Any, count: Int, *, way: Comptime[Way]) -> None:
+    if thread_idx.x < way.stages:
+        SharedMemBarrier(words + thread_idx.x).init()
+        words[way.stages + thread_idx.x] = 0
+    barrier()
     if thread_idx.x == 0:
         for tiles, *_ in rounds:
             tiles.prefetch_descriptor()
-        for round in unroll(range(way.ahead)):
+        for round in unroll(range(way.stages)):
             if round < count:
                 _ask(rounds, memory, words, Int(round), way)
 
 
 @func
 def arrived(rounds: Any, memory: Any, words: Any, round: Int, count: Int, *, way: Comptime[Way]) -> Int:
-    """The stage of a round, that has come; one that is as many further on is asked for."""
-    pipe = Pipeline[way.stages](words)
+    """The stage of a round, that has come.
+
+    A warp that comes here has used the round before. The last of all warps asks for what comes in its place,
+    so nobody waits for those behind.
+    """
+    pipe, used = Pipeline[way.stages](words), round - 1 - way.running
     warp.syncwarp()
-    if lane_id() == 0 and round > way.running:
-        pipe.consumer_release(round - 1 - way.running)
-    if thread_idx.x == 0 and round + way.ahead < count:
-        _ask(rounds, memory, words, round + way.ahead, way)
+    if lane_id() == 0 and used >= 0:
+        users = (words + way.stages + pipe.stage(used)).bitcast(UInt32)
+        before = Atomic.fetch_add(users, 1, ordering="acq_rel", scope="block")
+        if before % way.warps == way.warps - 1 and used + way.stages < count:
+            _ask(rounds, memory, words, used + way.stages, way)
     stage = pipe.consumer_wait(round)
     warp.syncwarp()  # products by warpgroups ask for all threads, and one comes from asking for copies
     return stage
 
 
 def _ask(rounds: Any, memory: Any, words: Any, round: Int, way: Way) -> None:
-    """Have the hardware copy a round, when its stage is free."""
+    """Have the hardware copy a round, whose stage is free."""
     pipe = Pipeline[way.stages](words)
-    stage, full = pipe.producer_acquire(round), pipe.full(round)
+    stage, full = pipe.stage(round), pipe.full(round)
     full.expect_bytes(
         sum([prod(shape) * x[0].dtype.itemsize for x, shape in zip(rounds, way.shapes, strict=True)])
     )
