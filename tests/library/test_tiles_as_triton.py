@@ -127,7 +127,7 @@ REFUSED = {
     "s = int(t[:, None])": (r"int\(\) takes one number, not a Tile", "reduce it"),
     "t[0] = 1.0": ("items of a Tile cannot be assigned", r"tile.where\(tile.arange\(n\) == i, x, t\)"),
     "s = np.exp(t)": ("is Python's and computes at compile time", r"weft.math.exp\(t\)"),
-    "s = t.exp()": ("no attribute `exp`", r"weft.math.exp\(x\)"),
+    "s = t.exp()": ("no attribute `exp`", r"weft.math.exp\(t\)"),
     "s = t.size": ("no attribute `size`", "x.shape"),
     "assert t > 0.0": ("many elements, and is no condition", r"\.all\(\)"),
     "s = tile.where(t, t, 0.0)": ("chooses by a tile of Bools, not of Float32", "t != 0"),

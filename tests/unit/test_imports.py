@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -164,7 +165,38 @@ def imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]
             yield from imports(node, package)
 
 
-ASKED = (ast.Attribute, ast.Compare, ast.Import, ast.ImportFrom)
+_NAMING = re.compile(r"([A-Z]\w*)[\[.]?|(\w+\.py)|\.(\w+)\.?|(weft\.[\w.]*\w)\.?")
+
+
+def names_in_strings(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Line and word of each string by which code may know a class, a file or a folder of another room.
+
+    That is a name with a capital, also before ``[`` or ``.``; the name of a file; or a module's with a dot
+    before it. Texts for users have other words, or are put together.
+    """
+    texts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    texts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+            found = [_NAMING.fullmatch(word) for word in node.value.split()]
+            yield from ((node.lineno, m[m.lastindex or 0]) for m in found if m is not None and all(found))
+
+
+def classes(path: Path) -> set[str]:
+    """The classes that a file defines."""
+    return {node.name for node in nodes_of(path) if isinstance(node, ast.ClassDef)}
+
+
+ASKED = (
+    ast.Attribute,
+    ast.ClassDef,
+    ast.Compare,
+    ast.Constant,
+    ast.Expr,
+    ast.Import,
+    ast.ImportFrom,
+    ast.JoinedStr,
+)
 """The nodes that tests look at, whatever stands around them."""
 
 
@@ -248,6 +280,33 @@ def test_only_config_reads_the_environment() -> None:
 
 
 CORE = {"lang", *(room for room in ROOMS if room.startswith("compiler"))}
+OTHERS = {"compiler/frontend/names.py", "compiler/frontend/names_of_mojo.py"}
+"""Tables of names that other systems have, of which weft has some too."""
+ALSO_OF_OTHERS = {("lang/accept.py", "Tensor")}
+"""Classes that other libraries have too, and are meant."""
+
+
+def test_the_core_knows_nothing_of_the_library_by_its_name() -> None:
+    """What it has to know is a mark that a class, a function or a module carries."""
+    rooms: dict[str, set[str]] = {}
+    for path in FILES:
+        parts = module_of(path)
+        for name in (*classes(path), path.name, ".".join(("weft", *parts)), *parts[-1:]):
+            rooms.setdefault(name, set()).add(room_of(parts))
+    wrong: list[str] = []
+    for path in FILES:
+        room, allowed = room_of(module_of(path)), ROOMS[room_of(module_of(path))]
+        if room not in CORE or name_of(path) in OTHERS or allowed is None:
+            continue
+        own = classes(path).union(name.rpartition(".")[2] for _, name in all_imports(path))
+        for line, word in names_in_strings(nodes_of(path)):
+            others = rooms.get(word, set()) - {"__init__"}
+            if others and others.isdisjoint({*allowed, *CORE}) and word not in own:
+                if (name_of(path), word) not in ALSO_OF_OTHERS:
+                    wrong.append(f"{path}:{line}: {room} knows {word} of {min(others)} by its name")
+    assert not wrong, "\n".join(wrong)
+
+
 VENDORS = {"NVVM", "nvidia"}
 
 
@@ -277,9 +336,10 @@ WATCHES_PYTHON = {
     "launch/native/objects.py",
     "runtime/cpu/native.py",
     "compiler/frontend/closures.py",
+    "lang/operators.py",
 }
-"""What Python functions that run at compile time read, frames of weft's own for tracebacks, and the functions
-that staging itself has made of those in a function."""
+"""What Python functions that run at compile time read, frames of weft's own (for tracebacks, and by which an
+operator of parts is known), and the functions that staging itself has made of those in a function."""
 
 
 MADE = {
@@ -331,6 +391,17 @@ g(("weft.launch", "call"))
         "weft.launch",
     ]
     assert room_of(("gpu", "host", "context")) == "gpu.host"
+
+
+def test_names_in_strings_are_seen() -> None:
+    source = """
+'Tile'
+f"Tile{x}."
+g(kind == "Tile", kind.startswith("Vector["), "Tile Matrix".split(), "Tile of numbers")
+g("tile.py", ".linalg", "weft.linalg.", "gpu.barrier")
+"""
+    found = names_in_strings([*ast.walk(ast.parse(source))])
+    assert sorted(word for _, word in found) == "Matrix Tile Tile Vector linalg tile.py weft.linalg".split()
 
 
 DRIVERS = ("cuda", "cpu")

@@ -16,6 +16,7 @@ from weft import LaunchError
 from weft.compiler.frontend import names
 from weft.compiler.frontend.names_of_mojo import MODULES, MOJOS
 from weft.compiler.frontend.names_of_warp import OF_TURNS
+from weft.layout.tensor import instead
 
 ADVICE = sorted(
     {
@@ -24,7 +25,7 @@ ADVICE = sorted(
         *[text for held in names._MODULES.values() for text in held.values()],  # pyright: ignore[reportPrivateUsage]
         *names.NUMPYS.values(),
         *OF_TURNS.values(),
-        *names.OF_TENSORS.values(),
+        *instead.OF_TENSORS.values(),
         *names.OF_POINTERS.values(),
     }
 )

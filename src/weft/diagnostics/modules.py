@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from weft.diagnostics.diagnostic import Diagnostic
 from weft.diagnostics.errors import LaunchError, advised_on_import, elaborating, nearest
+from weft.diagnostics.instead import MARK, written_instead
 from weft.diagnostics.location import caller_location, frame_location, is_internal
 from weft.diagnostics.unfit import told_of
 
@@ -55,6 +56,8 @@ def present(
         later: what is loaded when it is asked for, and where it lies: a name of that module, or it itself.
         called: what others call what the module has, and what to write instead.
     """
+    if called:
+        names[MARK] = {**names.get(MARK, {}), **{asked: f"write {text}" for asked, text in called.items()}}
     name, exported = names["__name__"], names["__all__"]
     _presented.add(name)
     names.setdefault(
@@ -65,7 +68,7 @@ def present(
     def __getattr__(asked: str) -> object:
         where = later.get(asked)
         if where is None:
-            raise _unknown(sys._getframe(1), name, asked, called.get(asked, ""))  # pyright: ignore[reportPrivateUsage]
+            raise _unknown(sys._getframe(1), name, asked)  # pyright: ignore[reportPrivateUsage]
         found: Any = importlib.import_module(where)
         if where != f"{name}.{asked}" or asked in exported:
             found = getattr(found, asked)
@@ -97,11 +100,8 @@ def _teller(function: Any) -> Any:
     return told_of(function)
 
 
-def _unknown(caller: FrameType, module: str, name: str, meant: str) -> Exception:
-    """What is raised where a module is asked for a name that it has not, by an import or not.
-
-    ``meant``: what its own word for that is, where it has one.
-    """
+def _unknown(caller: FrameType, module: str, name: str) -> Exception:
+    """What is raised where a module is asked for a name that it has not, by an import or not."""
     file = caller.f_code.co_filename
     if name.startswith("_") or file.startswith("<frozen") or is_internal(file) or elaborating.now:
         return AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -109,7 +109,7 @@ def _unknown(caller: FrameType, module: str, name: str, meant: str) -> Exception
 
     known = [n for n in dir(sys.modules[module]) if n[0] != "_"]
     imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
-    hint = f"write {meant}" if meant else advised_on_import(name) or _elsewhere(name)
+    hint = written_instead(sys.modules[module], name) or advised_on_import(name) or _elsewhere(name)
     if not hint:
         from weft.diagnostics.spelt import asked_of
 

@@ -403,4 +403,9 @@ def _warps() -> Int:
     return block_threads() // warp.WARP_SIZE
 
 
-present(globals())
+present(
+    globals(),
+    called=dict.fromkeys(
+        ("prefix_max", "prefix_min"), "reduce(...) for one result, or a scan of weft.algorithm on the host"
+    ),
+)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from weft.diagnostics import refuse
+from weft.diagnostics.instead import instead
 from weft.lang.hints import kind_of
 from weft.lang.machine import element_index, grid_value, in_kernel, note_bounds
 from weft.lang.operators import SIGNS, define_operators
@@ -17,6 +18,7 @@ _BLOCKS = 32
 """Threads of a block."""
 
 
+@instead({"()": "write {}.x", "[]": "write {0}.x, {0}.y or {0}.z"})
 class _Three:
     """x, y and z, which compare as tuples do."""
 

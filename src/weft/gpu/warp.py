@@ -253,4 +253,10 @@ def _width(width: int) -> int:
     return width
 
 
-present(globals())
+present(
+    globals(),
+    called={
+        "vote": "ballot(p)",
+        "active_mask": "ballot(p): a bit for each lane; all lanes come to it, or none",
+    },
+)

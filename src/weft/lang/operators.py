@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Self
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from weft.diagnostics.arithmetic import SIGNS
 
@@ -17,6 +18,37 @@ if TYPE_CHECKING:
         Rounding,
     )
     from weft.lang.scalars import Bool
+
+F = TypeVar("F", bound=Callable[..., Any])
+_part_by_part: set[CodeType] = set()
+
+
+def part_by_part(marked: F) -> F:
+    """Mark a function, or the operators of a class, as ones that compute with parts of their operands.
+
+    What they compute is told of where the user wrote the operator: an overflow in a vector's ``a + b``, say.
+
+    Example:
+        >>> @part_by_part
+        ... def scaled(parts, factor):
+        ...     return [part * factor for part in parts]
+        >>> is_part_by_part(scaled.__code__)
+        True
+    """
+    found: Any = marked
+    own = vars(found).items() if isinstance(found, type) else [("__call__", found)]
+    waiting = [f.__code__ for name, f in own if name[:2] == "__" and isinstance(f, FunctionType)]
+    while waiting:
+        code = waiting.pop()
+        _part_by_part.add(code)
+        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    return marked
+
+
+def is_part_by_part(code: CodeType) -> bool:
+    """Whether it is of a function that is marked so, or lies in one."""
+    return code in _part_by_part
+
 
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 BITWISE = ("and", "or", "xor", "lshift", "rshift")

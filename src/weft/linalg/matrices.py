@@ -10,6 +10,7 @@ from weft.diagnostics import INDEX, LEFT, OBJECT, RIGHT, STORED, a_, refuse
 from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.operators import part_by_part
 from weft.linalg.parts import (
     Parts,
     Unsaid,
@@ -32,6 +33,7 @@ _MOST = 9
 _INVERTED = 4
 
 
+@part_by_part
 class Matrix(Parts, Generic[T, R, C]):
     """Numbers of type ``T`` in rows and columns, a value: ``mat33`` is ``Matrix[Float32, 3, 3]``.
 

@@ -8,17 +8,19 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar, cast, get_args, get_origin
 
 from weft.diagnostics import INDEX, LEFT, RIGHT, VALUE, a_, refuse
+from weft.diagnostics.instead import instead
 from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import struct
 from weft.lang.bracketed import Bracketed
 from weft.lang.hints import kind_of, meeting_hint, refuse_quotient
 from weft.lang.number import Number, NumberLike, number_class, of_integers
-from weft.lang.operators import SIGNS, function_of
+from weft.lang.operators import SIGNS, function_of, part_by_part
 from weft.lang.promote import promote
 from weft.lang.python_number import python_number
 from weft.lang.structs import replace_field
 from weft.lang.tables import is_late
+from weft.linalg.instead import OF_PARTS
 from weft.math import sqrt
 
 P = TypeVar("P", bound="Parts")
@@ -35,6 +37,8 @@ class Unsaid:
         refuse("conversion", f"{cls.__name__} needs its type of numbers", hint=f"write {cls.usual}")
 
 
+@instead(OF_PARTS)
+@part_by_part
 class Parts:
     """Numbers of one type with names, each a field of a struct; a value, as all structs are."""
 
@@ -132,6 +136,7 @@ class Parts:
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    @part_by_part
     def _each(self, other: Any, operator: str, swapped: bool = False) -> Any:
         """An operator, number by number; of two scalars' kind one for all."""
         if not isinstance(other, Parts):

@@ -9,6 +9,7 @@ from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.operators import part_by_part
 from weft.linalg.matrices import Matrix
 from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked
 from weft.linalg.vectors import SUFFIXES, Vector, cross, dot, normalize
@@ -17,6 +18,7 @@ from weft.math import asin, cos, sin
 T = TypeVar("T", bound=Number)
 
 
+@part_by_part
 class Quaternion(Parts, Generic[T]):
     """``x i + y j + z k + w``, a value like a number: ``Quaternion[Float32]`` is ``quat``.
 

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from weft.diagnostics import refuse
+from weft.diagnostics.instead import instead
 from weft.diagnostics.unfit import tell_of_methods
 from weft.dtype import as_dtype
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
-from weft.lang.operators import ARITHMETIC, define_operators
+from weft.lang.operators import ARITHMETIC, define_operators, part_by_part
 from weft.lang.python_number import python_number
 from weft.lang.structs import part_of_one
+from weft.linalg.instead import OF_VECTORS
 from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked, same_kind, summed
 
 T = TypeVar("T", bound=Number)
@@ -21,6 +23,8 @@ _NAMES = "xyzw"
 _MOST = 16
 
 
+@instead(OF_VECTORS)
+@part_by_part
 class Vector(Parts, Generic[T, N]):
     """``n`` numbers of type ``T``, a value like a number: ``Vector[Float32, 3]`` is ``vec3``.
 
@@ -158,6 +162,7 @@ class Vector(Parts, Generic[T, N]):
         return dot(self, cast("Any", other)) if isinstance(other, Vector) else NotImplemented
 
 
+@part_by_part
 def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     return lambda self, other: self._each(other, name, swapped)
 

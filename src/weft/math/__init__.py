@@ -167,4 +167,7 @@ inf: float = float("inf")
 nan: float = float("nan")
 """Not a number."""
 
+__weft_computes__ = True
+"""Its functions do nothing else, so a call whose result nobody reads can be told of."""
+
 present(globals())

@@ -28,6 +28,7 @@ Example:
 from weft.diagnostics.modules import present
 from weft.math.machine import exp, exp2
 from weft.tile.distribution import Distribution
+from weft.tile.instead import OF_ARGUMENTS, OF_MODULE
 from weft.tile.kernels import TileKernel, tile_kernel
 from weft.tile.loops import matmul
 from weft.tile.making import arange, block_threads, full, where, zeros
@@ -65,4 +66,5 @@ __all__ = [
     "zeros",
 ]
 
-present(globals())
+__weft_instead__ = OF_ARGUMENTS
+present(globals(), called=OF_MODULE)

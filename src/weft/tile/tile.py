@@ -8,16 +8,18 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
 from weft.diagnostics import INDEX, LEFT, RIGHT, VALUE, refuse
+from weft.diagnostics.instead import instead
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang.generic import K
 from weft.lang.hints import kind_of, refuse_quotient
 from weft.lang.number import Number, NumberLike, number_class, of_integers, type_name
-from weft.lang.operators import ARITHMETIC, BITWISE, define_operators, function_of
+from weft.lang.operators import ARITHMETIC, BITWISE, define_operators, function_of, part_by_part
 from weft.lang.scalars import Bool, Int32, UInt32
 from weft.lang.spec import Leaf, NumberSpec, Spec, is_composite, leaves_of
 from weft.record import record
 from weft.tile.distribution import Distribution, Shape, blocked
 from weft.tile.exchange import distributed
+from weft.tile.instead import OF_TILES
 from weft.tile.registers import each_lane
 from weft.tile.running import Running
 
@@ -28,6 +30,8 @@ R = TypeVar("R")
 _of: Any = operator  # some of its functions have no types
 
 
+@instead(OF_TILES)
+@part_by_part
 class Tile(Generic[T]):
     """Elements that the threads of a block hold together; made by ``weft.tile.load``, ``zeros`` and others.
 
@@ -153,6 +157,7 @@ class Tile(Generic[T]):
         return together(lambda *each: each_lane(function, each), self, *others)
 
     # -- as another tile ------------------------------------------------------------------------
+    @part_by_part
     def cast(self, dtype: type[K] | DTypeLike) -> Tile[K]:
         """The elements as another type, as ``x.cast`` converts numbers."""
         return Tile(self.distribution, self.values.cast(as_dtype(dtype)))
@@ -399,18 +404,26 @@ class TileSpec:
         """The tile, from its leaves."""
         return self.cls(self.distribution, self._number().build(leaves))
 
+    @property
+    def number_hint(self) -> str:
+        """What to write where a number may be in its place."""
+        one = max(self.distribution.shape) == 1
+        return "a reduction without axis= is a number: t.sum()" if one else ""
+
     def describe(self) -> str:
         """How a message names it."""
         extents = ", ".join(map(str, self.distribution.shape))
         return f"Tile[{type_name(self.dtype)}] of ({extents}), held as {self.distribution}"
 
 
+@part_by_part
 def _power(base: Any, exponent: Any) -> Any:
     """``base ** exponent``; of integers that run time knows, one by one."""
     late = isinstance(exponent, Number) and exponent.dtype.is_integer and exponent.lanes > 1
     return each_lane(_of.pow, (base, exponent)) if late else base**exponent
 
 
+@part_by_part
 def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     function = _power if name == "pow" else function_of(name)
     if name == "truediv":
@@ -420,6 +433,7 @@ def _operator(name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     return lambda self, other: together(function, self, other)
 
 
+@part_by_part
 def _quotient(tile: Tile[Any], other: Any, swapped: bool) -> Tile[Any]:
     if of_integers(tile) and of_integers(other):
         refuse_quotient(f"a tile of {type_name(tile.dtype)}", RIGHT if swapped else LEFT)
@@ -447,11 +461,13 @@ def is_whole(part: Any) -> bool:
     return isinstance(part, slice) and whole.start is whole.stop is whole.step is None
 
 
+@part_by_part
 def chosen(condition: Any, true: Any, false: Any) -> Any:
     """``condition.select``, as a function."""
     return condition.select(true, false)
 
 
+@part_by_part
 def _counted(tile: Tile[Any]) -> Tile[Any]:
     """What is summed: Bools and integers of less than 32 bits as such of 32, as Triton has it."""
     dtype = tile.dtype
@@ -484,6 +500,7 @@ def _refuse_shapes(one: Shape, other: Shape) -> None:
     )
 
 
+@part_by_part
 def together(function: Callable[..., Any], *operands: Any) -> Any:
     """A function of vectors, applied to tiles and numbers, that are first spread out to one distribution.
 
@@ -500,6 +517,7 @@ def together(function: Callable[..., Any], *operands: Any) -> Any:
     return Tile[Any](to, made)
 
 
+@part_by_part
 def _spread(operand: Any, to: Distribution) -> Any:
     if isinstance(operand, Tile):
         tile = cast("Tile[Any]", operand)

@@ -34,9 +34,6 @@ _OPERATORS = frozenset(
 """What stands between an operator, an index or a call of the library, and what it emits."""
 _INDEXING = _OPERATORS | {simd.__file__, structs.__file__}
 """The same of an index alone: methods of vectors compute what is their own matter."""
-_ROOT = os.path.dirname(os.path.dirname(unfit.__file__))
-_TILES, _LINALG = os.path.join(_ROOT, "tile", "tile.py"), os.path.join(_ROOT, "linalg", "")
-"""Whose operators go part by part; named by their files, as most programs import neither."""
 
 
 def _span(frame: FrameType) -> tuple[int, ...] | None:
@@ -99,7 +96,7 @@ class Exact(Staging):
         frame: FrameType | None = first
         while frame is not None and not is_staged(frame.f_code):
             file = frame.f_code.co_filename
-            among = what != "index" and _is_of_parts(frame)
+            among = what != "index" and operators.is_part_by_part(frame.f_code)
             if file not in between and not among and not file.startswith(_functions_of(first)):
                 break
             if frame is not first and frame.f_code is first.f_code and file not in _OPERATORS:
@@ -110,14 +107,6 @@ class Exact(Staging):
         span = _span(frame) if frame.f_code.co_filename == self.file else None
         attrs: dict[str, Attribute] = {"what": what, "source": source.name, "dtype": d.name}
         self.emit("weft.computed", values, (), attrs if span is None else {**attrs, "span": span})
-
-
-def _is_of_parts(frame: FrameType) -> bool:
-    """Whether a frame is of an operator that goes part by part: of tiles, or of ``weft.linalg``."""
-    file, name = frame.f_code.co_filename, frame.f_code.co_name
-    if file == _TILES:
-        return True
-    return file.startswith(_LINALG) and (name in ("_each", "<listcomp>", "<lambda>") or name[:2] == "__")
 
 
 def _functions_of(frame: FrameType) -> tuple[str, ...]:

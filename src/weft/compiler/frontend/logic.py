@@ -17,7 +17,7 @@ from weft.compiler.frontend.variables import (
     as_runtime,
     carried,
     none_hint,
-    number_of_tile_hint,
+    number_hint,
 )
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.effects import is_pure
@@ -31,7 +31,7 @@ from weft.lang.number import Number, number_class, to_type, unify
 from weft.lang.objects import is_own, note_copy
 from weft.lang.products import ListRow, class_of, objects_in, parts_of, plain_class, settled, structs_in
 from weft.lang.python_number import python_number
-from weft.lang.spec import is_composite, spec_of
+from weft.lang.spec import Spec, is_composite, spec_of
 
 __all__ = ["Logic", "truth"]
 
@@ -308,7 +308,7 @@ class Logic(Builtins, Merging):
             if not (self.merging and objects):
                 kinds = spec_of(carried(as_runtime(a))), spec_of(carried(as_runtime(c)))
                 if kinds[0] != kinds[1]:
-                    _refuse_mixed(what, kinds[0].describe(), kinds[1].describe())
+                    _refuse_mixed(what, *kinds)
         result = Var(self, "conditional expression" if what == "if/else" else what, UNDEFINED)
         changed: Fields = []
         for region, value in ((yes, a), (no, c)):
@@ -393,13 +393,14 @@ def _is_float(value: Number | int | float) -> bool:
     return value.dtype.is_float if isinstance(value, Number) else isinstance(value, float)
 
 
-def _refuse_mixed(what: str, yes: str, no: str) -> NoReturn:
+def _refuse_mixed(what: str, *kinds: Spec) -> NoReturn:
     """Two values, of which a run-time condition gives one, have types that do not meet."""
+    yes, no = [kind.describe() for kind in kinds]
     if what == "if/else":
         message = f"this is {yes} if `{VALUE}` holds, and else {no}"
         hint = (
             none_hint(yes, no)
-            or number_of_tile_hint(yes, no)
+            or number_hint(*kinds)
             or "give both branches one type, or choose by a condition known at compile time"
         )
         if yes[0] in "'\"" and no[0] in "'\"":

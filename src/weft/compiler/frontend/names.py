@@ -234,17 +234,6 @@ NUMPYS = {
 TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
 """Methods of tensors that other libraries call so."""
 
-OF_TENSORS = {
-    **dict.fromkeys(("mean", "prod", "dot", "norm"), "loop over its elements, as `for x in t`"),
-    **dict.fromkeys(
-        ("T", "permute", "mT"), "write t.transpose(), or the indices the other way round: t[j, i]"
-    ),
-    **dict.fromkeys(("astype", "to", "float"), "convert its elements: Float32(t[i])"),
-    **_all("index it, t[i, j]; its layout has them: t.layout.stride", "strides stride"),
-    **dict.fromkeys(("copy", "clone"), "copy it into memory of the thread or block: its copy_from(t)"),
-}
-"""What to write for methods that arrays of other libraries have."""
-
 OF_NUMBER_TYPES = {
     **_all("max_finite", "max MAX max_value MAX_FINITE"),
     **_all("min_finite", "min MIN min_value MIN_FINITE lowest"),
@@ -253,27 +242,6 @@ OF_NUMBER_TYPES = {
     **_all("epsilon", "eps epsilon EPSILON"),
 }
 """The functions of ``weft.numerics`` that give what others have as attributes of a type of numbers."""
-
-_OF_LINALG = {
-    **dict.fromkeys(("normalized", "unit"), "normalize({})"),
-    **dict.fromkeys(("magnitude", "mag", "len"), "norm({})"),
-    **dict.fromkeys(("norm_sqr", "length_sq", "length_squared", "norm_squared"), "dot({0}, {0})"),
-    "outer_product": "outer({}, other)",
-    "T": "transpose({})",
-    **{name: name + "({})" for name in ("norm", "length", "normalize", "inverse", "transpose", "trace")},
-    **{name: name + "({})" for name in ("determinant", "diag")},
-    **{name: name + "({}, other)" for name in ("dot", "cross", "distance", "outer", "reflect")},
-}
-_OF_MATH = "floor ceil trunc round abs exp log sqrt rsqrt sin cos tan pow clamp".split()
-
-OF_PARTS = {
-    **{name: f"{text}, from weft.linalg" for name, text in _OF_LINALG.items()},
-    **{name: f"weft.math.{name}({{}})" for name in _OF_MATH},
-    **{name: f"{name}(*{{}})" for name in ("min", "max")},
-    **{name: f"{name}({{}})" for name in ("sum", "any", "all")},
-    **_all("{}.cast(Float32)", "astype to"),
-}
-"""What to write for methods of vectors and matrices elsewhere: here they are functions."""
 
 OF_ITEMS = {
     **{name: f"write {name}({{}})" for name in ("sum", "max", "min", "any", "all")},
@@ -306,58 +274,6 @@ OF_POINTERS = {
 def package_of(module: str) -> str:
     """The name that a module of another language for kernels goes by; empty for all others."""
     return _PACKAGES.get(module.partition(".")[0], "")
-
-
-OF_TILES = {
-    "relu": "weft.math.max(x, 0.0)",
-    "maximum": "weft.math.max(x, y)",
-    **_all("weft.math.clamp(x, low, high)", "clip clamp"),
-    "minimum": "weft.math.min(x, y)",
-    **_all("1.0 / (1.0 + exp(-x)), with exp of weft.math", "sigmoid"),
-    "softmax": "the five lines: p = exp(x - x.max(axis=1)), then p / p.sum(axis=1)",
-    "log_softmax": "y = x - x.max(axis=1), then y - log(exp(y).sum(axis=1))",
-    **_all("x.sum(axis=1) / n, with n elements in a row", "mean"),
-    **_all("x.reduce(lambda a, b: a * b, axis=1)", "prod"),
-    **_all("x.shape, and multiply; len(x) is how many this thread holds", "size numel"),
-    **_all("len(x.shape)", "ndim rank"),
-    **_all("x.transpose()", "trans permute swapaxes T"),
-    **_all("x.cast(Float16)", "astype to"),
-    **_all("x.scan(lambda a, b: ...)", "associative_scan cumprod"),
-    **_all("x.reshape(m, n); extents of 1 spread out by themselves", "view broadcast_to expand_dims"),
-    **_all(
-        "the number itself: layouts and strides say the rest",
-        "multiple_of max_contiguous max_constancy assume",
-    ),
-    **_all("a LayoutTensor: tile.load(x, (i, j), (64, 64))", "make_block_ptr make_tensor_descriptor advance"),
-    **_all("sort, from weft.kernels, or block.radix_sort(v), from weft.gpu", "sort topk argsort"),
-    **_all("tile.gather(x, n - 1 - tile.arange(n))", "flip"),
-    **_all("tile.atomic_add(counts, t, 1), of a tensor of counts", "histogram"),
-    **_all("t.map(lambda i: randint(seed, i, low, high)), with randint of weft.random", "randint randint4x"),
-    **_all("tile.store of each part: tiles are not joined", "cat join interleave concatenate stack"),
-}
-"""What to write for functions and methods of tiles elsewhere."""
-
-OF_MODULES = {
-    **{("tile", name): text for name, text in OF_TILES.items()},
-    ("tile", "program_id"): "block_idx.x, from weft.gpu",
-    ("tile", "num_programs"): "grid_dim.x, from weft.gpu",
-    ("tile", "cdiv"): "ceildiv(a, b), from weft.math",
-    ("tile", "next_power_of_2"): "tile.power_of_two(n)",
-    ("tile", "static_range"): "unroll(range(n)), from weft",
-    ("tile", "constexpr"): "Comptime[int], of a parameter behind the star",
-    ("tile", "static_assert"): "constrained(condition, message), from weft",
-    ("tile", "device_assert"): "assert condition, message",
-    ("tile", "device_print"): "print(...)",
-    ("tile", "static_print"): "print(...), in a helper",
-    ("tile", "debug_barrier"): "barrier(), from weft.gpu",
-    ("tile", "atomic_cas"): "Atomic.compare_exchange(pointer, expected, desired), from weft.atomic",
-    ("tile", "rand"): "tile.arange(n).map(lambda i: rand(seed, i)), with rand of weft.random",
-    ("warp", "vote"): "ballot(p)",
-    ("warp", "active_mask"): "ballot(p): a bit for each lane; all lanes come to it, or none",
-    ("block", "prefix_max"): "reduce(...) for one result, or a scan of weft.algorithm on the host",
-    ("block", "prefix_min"): "reduce(...) for one result, or a scan of weft.algorithm on the host",
-}
-"""What to write for what Mojo and CUDA have in a module of this name."""
 
 
 def advice(name: str, attribute: str = "") -> str | None:

@@ -9,16 +9,15 @@ import ast
 import builtins
 import re
 
-from weft.diagnostics import INDEX, OBJECT, STORED, VALUE, Diagnostic, a_
+from weft.diagnostics import INDEX, LEFT, OBJECT, RIGHT, STORED, VALUE, Diagnostic, a_
+from weft.diagnostics.instead import instead_of_kind
 from weft.diagnostics.wrote import Source
 from weft.lang.above import above
 
-__all__ = ["BRACKETS", "Found", "article", "inserted", "not_combined", "not_done", "operand_hint", "problem"]
+__all__ = ["Found", "article", "inserted", "not_combined", "not_done", "operand_hint", "problem"]
 
 Found = tuple[Diagnostic, object]
 """What is wrong, and which part of the expression is meant."""
-INDICES = frozenset({"Dimensions", "GlobalIndex"})
-"""What ``thread_idx`` and its kin are."""
 _BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
 _COMPARE = re.compile(r"'(.+)' not supported between instances of '(.+)' and '(.+)'")
 _JOINED = re.compile(r"can only concatenate (str|list|tuple) \(not \"(.+)\"\) to \1")
@@ -28,12 +27,6 @@ _VERB = re.compile(
 )
 _NAMED = {"NoneType": "None", "type": "a class", "function": "a function", "method": "a method"}
 _UNPACK = re.compile(r"cannot unpack non-iterable (.+) object")
-BRACKETS = {
-    "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
-    "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
-    "Distributing": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)",
-}
-"""What to write, by the name of what ``tensor.tile`` and its kin give."""
 
 
 def problem(
@@ -56,37 +49,31 @@ def operand_hint(left: str, right: str) -> str:
         return "compute with their indices, or read their elements: p[i]"
     if "Pointer" in kinds:
         return "read an element, as in p[i], or move a pointer by p + n"
-    if "LayoutTensor" in kinds:
-        return "compute with its elements, or with a copy of a thread's own: t.local()"
     if kinds & {"function", "method", "builtin_function_or_method"}:
         return "call it: write the parentheses"
     if "type" in kinds:
         return "make a value of the class: write Float32(...) and so on"
     if "NoneType" in kinds:
         return "give it a value first; a function without `return` gives None"
-    if kinds & {"tuple", "list"} and (vector := next((k for k in (left, right) if _is_vector(k)), "")):
-        return f"make a vector of it: {vector}(...)"
+    if told := _of_either(left, right, "+{}"):
+        return told
     if "complex" in kinds:
         return "write ComplexFloat32(re, im), from weft.complex"
     if kinds & {"str", "list", "tuple", "dict", "set", "ndarray"}:
         return "a kernel computes with numbers: take one out of it at compile time"
-    if _is_vector(left) or _is_vector(right):
-        return "go number by number: v.map(lambda p: ...), v.map(lambda p, q: ..., w)"
-    return "convert one of them, or define the operator as a method of the @struct"
+    told = _of_either(left, right, "+")
+    return told or "convert one of them, or define the operator as a method of the @struct"
 
 
-def _is_vector(kind: str) -> bool:
-    return above().exporter(kind).endswith(".linalg") or kind.startswith("Vector[")
+def _of_either(left: str, right: str, asked: str) -> str:
+    """What the class of one of two says of an operator that it has not, beside the other, which is ``{}``."""
+    told = instead_of_kind(left, asked.format(right), LEFT)
+    return told or instead_of_kind(right, asked.format(left), RIGHT)
 
 
 def compared_hint(left: str, right: str) -> str:
     """The same of two that are compared."""
-    if _is_vector(left) or _is_vector(right):
-        each = "all(p < q for p, q in zip(a, b))"
-        return f"compare their numbers, {each}; weft.math.min and max take vectors, number by number"
-    if "LayoutTensor" in (left, right):
-        return "compare its elements; of a thread's own copy t.map(lambda x: x > 0.0)"
-    return operand_hint(left, right)
+    return _of_either(left, right, "<") or operand_hint(left, right)
 
 
 def not_combined(error: TypeError) -> Found | None:
@@ -95,8 +82,8 @@ def not_combined(error: TypeError) -> Found | None:
     if m := _BINARY.match(text):
         op, left, right = m.groups()
         op = {"** or pow()": "**"}.get(op, op.rstrip("=") if op not in ("==",) else op)
-        hint = "write the sum of the products as a loop" if op == "@" else operand_hint(left, right)
-        hint = "write tile.dot(a, b)" if op == "@" and "Tile" in (left, right) else hint
+        product = _of_either(left, right, "@") or "write the sum of the products as a loop"
+        hint = product if op == "@" else operand_hint(left, right)
         return problem("operand", f"`{op}` cannot combine {article(left)} with {article(right)}", hint)
     if m := _JOINED.match(text):
         hint = operand_hint(m[1], m[2])
@@ -149,8 +136,8 @@ def not_done(error: TypeError, node: ast.AST | None, source: Source | None) -> F
         hint = f"loop over range(n) and index: {VALUE}[i]"
     if kind in ("function", "method") and code == "index":
         hint = _parentheses(node)
-    elif kind in INDICES:
-        hint = f"write {OBJECT}.x, {OBJECT}.y or {OBJECT}.z"
+    elif code == "index":
+        hint = instead_of_kind(kind, "[]", OBJECT) or hint
     return problem(code, f"{article(kind)} {words}", hint, part=VALUE if code == "iteration" else None)
 
 
@@ -171,17 +158,14 @@ def _called(kind: str, node: ast.AST | None) -> Found:
         hint = "only kernels and @funcs outside know what it stands for: decorate it, or write type(x)(...)"
     if isinstance(node, ast.Call):
         shown = f"`{ast.unparse(node.func)}` is {shown}"
-        if kind in INDICES:
-            hint = f"write {ast.unparse(node.func)}.x"
-    return problem("call", f"{shown}, which cannot be called", BRACKETS.get(kind, hint))
+        hint = instead_of_kind(kind, "()", ast.unparse(node.func)) or hint
+    return problem("call", f"{shown}, which cannot be called", hint)
 
 
 def _item_assigned(kind: str) -> Found:
     if above().exporter(kind):
         return inserted(kind)
-    hint = "write to a pointer or a tensor, or make a new value"
-    if kind == "Tile":
-        hint = f"make another: tile.where(tile.arange(n) == i, x, {OBJECT}), whose i-th element is x"
+    hint = instead_of_kind(kind, "[]=", OBJECT) or "write to a pointer or a tensor, or make a new value"
     if kind in ("function", "method"):
         hint = f"call it: {OBJECT}(...)"
     return problem("item-assignment", f"the items of {article(kind)} cannot be assigned", hint)

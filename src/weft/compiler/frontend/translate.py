@@ -22,12 +22,8 @@ from weft.compiler.frontend.names import (
     MATH,
     NUMPYS,
     OF_ITEMS,
-    OF_MODULES,
     OF_NUMBER_TYPES,
-    OF_PARTS,
     OF_POINTERS,
-    OF_TENSORS,
-    OF_TILES,
     RENAMED,
     TENSOR_ALIASES,
     advice,
@@ -42,8 +38,10 @@ from weft.compiler.frontend.operations import (
     problem,
 )
 from weft.compiler.frontend.unassigned import unassigned
+from weft.compiler.frontend.unread import computes
 from weft.compiler.ir.core import Value
 from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, nearest
+from weft.diagnostics.instead import MARK, instead_of_kind, said_by_module, written_instead
 from weft.diagnostics.wrote import Source, source_of
 from weft.dtype import dtype_elsewhere, dtype_hint, made_by
 from weft.lang.hints import ALIASES, OF_NUMBERS
@@ -121,15 +119,12 @@ def _instead(held: Any, name: str, known: list[str], guess: str | None) -> str:
         return "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
     if (kind == "tuple" or hasattr(_class_of(held), "__weft_items__")) and name in OF_ITEMS:
         return OF_ITEMS[name].format(OBJECT)
-    if type(held).__module__.startswith("weft.linalg.") and name in OF_PARTS:
-        return f"write {OF_PARTS[name].format(OBJECT)}"
-    if kind == "Random" and is_composite(held) and guess is not None:
-        return f"write {OBJECT}, numbers = {OBJECT}.{guess}()"
-    if kind == "Tile" and name in OF_TILES:
-        return f"write {OF_TILES[name]}"
-    if kind == "Tile" and name in MATH:
-        return f"write weft.math.{name}(x)"
-    return OF_TENSORS.get(name, "") if kind == "LayoutTensor" else ""
+    return written_instead(held, name, OBJECT) or _of_mathematics(held, name, OBJECT)
+
+
+def _of_mathematics(held: object, name: str, shown: str) -> str:
+    """What a kind of object says of functions that ``weft.math`` has, of one with this name."""
+    return written_instead(held, "math.", shown, name=name) if name in MATH else ""
 
 
 def _of_number(number: Number, name: str, known: list[str], guess: str | None) -> str:
@@ -147,9 +142,9 @@ def _of_number(number: Number, name: str, known: list[str], guess: str | None) -
 
 def _of_module(module: ModuleType, name: str) -> str:
     """What to write for a name that a module has not: its counterpart, or a method of one of its classes."""
-    package, _, last = module.__name__.rpartition(".")
-    if package.startswith("weft") and (found := OF_MODULES.get((last, name))):
-        return f"write {found}"
+    package = module.__name__.rpartition(".")[0]
+    if found := written_instead(module, name):
+        return found
     classes = [vars(module).get(n) for n in getattr(module, "__all__", ())]
     having = [c for c in classes if isinstance(c, type) and name in _public(vars(c))]
     if len(having) == 1:
@@ -195,16 +190,23 @@ def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> Fo
     message = text.replace(f"{name}.__init__()", f"{name}()")
     shape = _signature(callee) if callee is not None else ""
     notes = [f"it is {name}{shape}"] if shape else []
-    if any(f"'{word}'" in text for word in ("mask", "other")):
-        hint = f"write {OBJECT}[i] if mask else 0.0, and an if before a store; a Pointer takes mask="
-        if ".tile." in getattr(callee, "__module__", ""):
-            hint = "leave it out: beyond the edges is other=; else tile.where(mask, t, 0.0) of what is loaded"
-        return problem("call", message, hint, *notes)
-    if "Tile." in text and any(f"'{word}'" in text for word in ("keepdims", "keepdim", "keep_dims")):
-        hint = "leave it out: a reduction along an axis keeps it, with extent 1, and t[:, 0] takes it away"
+    if hint := _of_argument(text, callee):
         return problem("call", message, hint, *notes)
     told = _misfit(name, callee, node)
     return problem("call", *(told or (message, "give it the arguments that it takes")), *notes)
+
+
+def _of_argument(text: str, callee: Any) -> str:
+    """What to write for an argument that others' function of this name has."""
+    kind = m[1] if (m := re.match(r"(?:[\w.<>]*\.)?(\w+)\.\w+\(\) ", text)) else ""
+    of_module: dict[str, str] = said_by_module(str(getattr(callee, "__module__", "")), MARK) or {}
+    words = re.findall(r"'(\w+)'", text)
+    for asked in [f"{word}=" for word in words]:
+        if told := instead_of_kind(kind, asked) or of_module.get(asked, ""):
+            return told
+    if "mask" in words or "other" in words:
+        return f"write {OBJECT}[i] if mask else 0.0, and an if before a store; a Pointer takes mask="
+    return ""
 
 
 def _misfit(name: str, callee: Any, node: ast.AST | None) -> tuple[str, str] | None:
@@ -255,10 +257,11 @@ def _in_weft(call: ast.Call, name: str, frame: FrameType | None) -> str:
     if not call.args or name not in MATH:
         return "see what weft.math has, or write it with @func"
     given = value_of(call.args[0], frame)
-    if is_composite(given) and type(given).__name__ != "Tile":  # of which weft's functions take all elements
-        return "loop over its elements and compute with one at a time"
     shown = call.args[0].elts if isinstance(call.args[0], (ast.List, ast.Tuple)) else call.args
-    return f"write weft.math.{name}({', '.join(map(ast.unparse, shown))})"
+    text = ", ".join(map(ast.unparse, shown))
+    if is_composite(given):
+        return _of_mathematics(given, name, text) or "loop over its elements and compute with one at a time"
+    return f"write weft.math.{name}({text})"
 
 
 def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None) -> Found | None:
@@ -410,13 +413,13 @@ def translated(
 
 
 def _is_of_mathematics(error: BaseException) -> bool:
-    """Whether a function of `weft.math` was given numbers of Python's for which Python's own has no value."""
+    """Whether a function that only computes was given numbers for which Python's own has no value."""
     if not isinstance(error, (ValueError, ArithmeticError)):
         return False
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("weft.math.")
+    return trace is not None and computes(str(trace.tb_frame.f_globals.get("__name__")))
 
 
 def _plain(error: TypeError, node: ast.AST | None) -> Found | None:

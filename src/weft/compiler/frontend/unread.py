@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator, Sequence
 from types import ModuleType
@@ -12,6 +13,7 @@ from weakref import WeakKeyDictionary
 from weft.compiler.frontend.tree import walk
 from weft.compiler.source.definition import Definition, Scope
 from weft.diagnostics import Diagnostic, Label, is_internal
+from weft.diagnostics.instead import said_by_module
 from weft.diagnostics.wrote import node_location
 from weft.lang.number import Number
 
@@ -20,8 +22,11 @@ _ALL = frozenset({"eval", "exec", "locals", "vars"})
 _OF_PYTHON: frozenset[Any] = frozenset(
     (abs, bool, divmod, float, int, len, max, min, pow, range, round, sum, tuple)
 )
-_ROOMS = frozenset({("weft", "bit"), ("weft", "math"), ("math",)})
-"""Modules whose functions do nothing but compute."""
+
+
+def computes(module: str) -> bool:
+    """Whether the functions of a module do nothing but compute: Python's own, or what says so."""
+    return module == math.__name__ or said_by_module(module, "__weft_computes__") is True
 
 
 _known: WeakKeyDictionary[Definition, tuple[Diagnostic, ...]] = WeakKeyDictionary()
@@ -136,8 +141,7 @@ class _Calls:
         found = self._found(call.func)
         if isinstance(found, type):
             return issubclass(cast("type[Any]", found), Number) or _in(found, _OF_PYTHON)
-        module = str(getattr(found, "__module__", "")).split(".")
-        return _in(found, _OF_PYTHON) or tuple(module[:2]) in _ROOMS
+        return _in(found, _OF_PYTHON) or computes(str(getattr(found, "__module__", "")))
 
     def _found(self, called: ast.expr) -> Any:
         """What an expression names outside of the function; None where that is not known."""

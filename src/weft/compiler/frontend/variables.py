@@ -30,7 +30,7 @@ from weft.lang.products import (
 )
 from weft.lang.promote import fits, promote
 from weft.lang.python_number import python_number
-from weft.lang.spec import NumberSpec, PartsSpec, Spec, StaticSpec, leaves_of, spec_of
+from weft.lang.spec import NumberSpec, PartsSpec, Spec, StaticSpec, is_composite, leaves_of, spec_of
 from weft.lang.structs import as_read, is_struct, replace_field, struct_fields
 from weft.lang.weak import assumed_type
 
@@ -147,11 +147,10 @@ def none_hint(*kinds: str) -> str:
     return "only what is made of numbers may be None: let a Bool beside it say whether there is one"
 
 
-def number_of_tile_hint(*kinds: str) -> str:
-    """The same where it would choose a tile of one element or a number."""
-    tiles = [kind.startswith("Tile[") for kind in kinds]
-    one = any(kind.startswith("Tile[") and "] of (1)" in kind for kind in kinds)
-    return "a reduction without axis= is a number: t.sum()" if one and not all(tiles) else ""
+def number_hint(*specs: Spec | None) -> str:
+    """The same where it would choose a number or what holds one, as that says (``spec.number_hint``)."""
+    told = [getattr(spec, "number_hint", None) for spec in specs]
+    return "" if None not in told else next(filter(None, told), "")
 
 
 class Var:
@@ -423,7 +422,7 @@ class Var:
         if isinstance(spec, NumberSpec) and isinstance(spec_of(value), NumberSpec):
             kind = number_class(spec.dtype, spec.lanes).__name__
             hint = f"write {kind}({VALUE}) here, begin with {a_(found)}, or use another name"
-        hint = none_hint(found) or number_of_tile_hint(was, found) or hint
+        hint = none_hint(found) or number_hint(spec, spec_of(value) if is_composite(value) else None) or hint
         change = Diagnostic(
             "type-change",
             f"`{self.name}` is {was}, but becomes {found} here",

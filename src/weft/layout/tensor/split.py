@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from weft.diagnostics import refuse
+from weft.diagnostics.instead import instead
 from weft.lang.number import Number, NumberLike
 from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.divisions import coalesce
@@ -50,6 +51,7 @@ class _Splitting(Generic[T]):
         self._tensor = tensor
 
 
+@instead({"()": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)"})
 class Tiling(_Splitting[T]):
     """``tensor.tile``."""
 
@@ -128,6 +130,7 @@ class Tiles(Generic[T]):
         return map(at, range(length))
 
 
+@instead({"()": "give the lanes in brackets, then call it: t.vectorize[1, 4]()"})
 class Vectorizing(_Splitting[T]):
     """``tensor.vectorize``."""
 
@@ -162,6 +165,7 @@ class Vectorizing(_Splitting[T]):
         return vectors
 
 
+@instead({"()": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)"})
 class Distributing(_Splitting[T]):
     """``tensor.distribute``."""
 

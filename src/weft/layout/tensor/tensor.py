@@ -9,6 +9,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, cast, overload
 
 from weft.diagnostics import refuse
+from weft.diagnostics.instead import instead
 from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch, array_hint, describe, element_dtype, wanted_element
 from weft.lang.elaboration import note_index
@@ -27,6 +28,7 @@ from weft.layout.tensor.compared import refuse_wholes
 from weft.layout.tensor.edge import Edges, inside, read_inside, write_inside
 from weft.layout.tensor.elementwise import Elementwise
 from weft.layout.tensor.host import array, check_storage, host_memory, text
+from weft.layout.tensor.instead import OF_TENSORS
 from weft.layout.tensor.loops import depth_for, update_all
 from weft.layout.tensor.origin import Origin, part_of
 from weft.layout.tensor.parts import Parts
@@ -47,6 +49,7 @@ _ALIGNED = 16
 """Bytes to which kernels are specialised where a buffer's address allows; the widest access takes 16."""
 
 
+@instead(OF_TENSORS)
 class LayoutTensor(Elementwise[T], Parts[T]):
     """Elements of ``T`` in memory, found through a layout.
 
