@@ -18,12 +18,11 @@ from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS
 from weft.compiler.ir.jumps import JUMPS, leaves
 from weft.compiler.ir.ops import SPECS
-from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
+from weft.compiler.ir.types import I8, I64, AddressSpace, Type, pointer
 from weft.compiler.passes.ahead import fetch_next_block
-from weft.compiler.passes.given_first import kept_before
+from weft.compiler.passes.between_pieces import allocate
 from weft.compiler.passes.guard_bounds import threads_within
 from weft.compiler.passes.in_strips import in_strips
-from weft.compiler.passes.in_turn import in_turn
 from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, report, tally
@@ -43,17 +42,11 @@ from weft.compiler.passes.thread_context import (
     threads_of,
 )
 from weft.compiler.passes.together import Together
-from weft.compiler.passes.uniformity import OWN
-from weft.compiler.passes.vectors import made_anew
-from weft.compiler.passes.warp_calls import call_by_warp, handed, is_call, needed, read_in_place
+from weft.compiler.passes.warp_calls import call_by_warp, is_call, needed, read_in_place
 from weft.compiler.passes.warps import Warp
 from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
-_CHEAP = 8
-"""Operations that are rather made again than kept for every thread."""
-_FEW_TIMES = 64
-"""And for one thread along x."""
 
 
 class BarrierBody:
@@ -164,47 +157,6 @@ class BarrierBody:
         """Whether all threads of a block take it together, though lanes of warps meet elsewhere."""
         return node.op in self.together.strided or _of_the_block(node)
 
-    def uniform_uses(self, nodes: list[Piece]) -> list[Value]:
-        """The values that control flow outside the segments needs."""
-        out: list[Value] = []
-        for node in nodes:
-            if node.op is not None:
-                wanted = self.together.decides(node.op)
-                out.extend(v for v in wanted if v not in node.asked and not self.together.once(v))
-            for part in node.parts:
-                out.extend(self.uniform_uses(part))
-        return out
-
-    def again(self, v: Value, uniform: bool, most: int = _CHEAP) -> bool:
-        """Whether ``v`` is cheaper computed anew than kept: pure, from indices and arguments."""
-        return self._cost(v, uniform, most) <= most
-
-    def anew(self, v: Value, users: set[Piece]) -> bool:
-        """Whether it is by all that use it, of which lanes compute with numbers alone."""
-        lanes = any(user.laned for user in users)
-        few = all(user.single or user is self.home.get(v) for user in users)
-        return self.again(v, False, _FEW_TIMES if few else _CHEAP) and (
-            not lanes or made_anew(v, self.together.once)
-        )
-
-    def _cost(self, v: Value, uniform: bool, room: int) -> int:
-        """Operations that it takes; more than ``room`` is not counted, as squares of squares are many."""
-        owner = v.owner
-        if self.together.once(v):
-            return 0
-        if not isinstance(owner, Op):
-            return 0 if v not in self.home else 100
-        if owner.name == "llvm.alloca":
-            return 4
-        if not owner.spec.pure or owner.regions or (uniform and owner.name in OWN):
-            return 100
-        total = 1
-        for operand in owner.operands:
-            total += self._cost(operand, uniform, room - total)
-            if total > room:
-                break
-        return total
-
     # -- storage ------------------------------------------------------------------------------
     def array(self, kind: Type, count: int = 1, alignment: int = 0, home: Piece | None = None) -> Value:
         """Memory for ``count`` values of every thread of a block, taken once per worker.
@@ -214,58 +166,30 @@ class BarrierBody:
         size, *others = self.context.block_dim[: self.context.rank]
         wide = self.neighbours is not None and home in self.wide
         if self.neighbours is not None and wide:
-            size = _hoisted(self.head, "arith.muli", (size, self.neighbours.most), I64)
+            size = self.hoisted("arith.muli", (size, self.neighbours.most), I64)
         for threads in others:
-            size = _hoisted(self.head, "arith.muli", (size, threads), I64)
+            size = self.hoisted("arith.muli", (size, threads), I64)
         if self.together.laned:  # the last strip may have lanes without a thread
-            more = _hoisted(self.head, "arith.constant", (), I64, {"value": MOST})
-            size = _hoisted(self.head, "arith.addi", (size, more), I64)
+            more = self.hoisted("arith.constant", (), I64, {"value": MOST})
+            size = self.hoisted("arith.addi", (size, more), I64)
         if count != 1:
-            times = _hoisted(self.head, "arith.constant", (), I64, {"value": count})
-            size = _hoisted(self.head, "arith.muli", (size, times), I64)
+            times = self.hoisted("arith.constant", (), I64, {"value": count})
+            size = self.hoisted("arith.muli", (size, times), I64)
         attrs = {"elem_type": kind, "count": count, "alignment": max(64, alignment, kind.bits // 8)}
         attrs |= {"wide": True} if wide else {}
-        return _hoisted(self.head, "llvm.alloca", (size,), _P, attrs)
+        return self.hoisted("llvm.alloca", (size,), _P, attrs)
 
-    def allocate(self, nodes: list[Piece]) -> None:
-        """Decide for every value how it gets from where it is made to where it is used."""
-        for v in self.asked(nodes):
-            self.met[v] = self.variable(v.type, "some"), self.variable(v.type, "all")
-        for v in self.uniform_uses(nodes):
-            if v in self.home and not self.again(v, True):
-                self.cells[v] = self.variable(v.type, v.name)
-                if isinstance(v.type, IntType):  # where no thread is left to say it
-                    self.b.set(self.cells[v], self.b.constant(0, v.type))
-        taken = {v for op in self.kernel.body.walk() for v in handed(op) if not self.together.once(v)}
-        every = set[Piece]().union(*self.used_in.values())
-        kept = {v for user in every for v in kept_before(user.ops)}.union(self.in_place.values())
-        made: dict[Piece, list[Value]] = {}
-        for v, home in list(self.home.items()):
-            owner = v.owner
-            users = self.used_in.get(v, set())
-            if isinstance(owner, Op) and owner.name == "llvm.alloca":  # its address may be anywhere
-                kind, alignment = owner.type_attr("elem_type"), owner.int_attr("alignment")
-                count = _padded(owner.int_attr("count"), max(1, kind.bits // 8), alignment)
-                self.arrays[v] = (self.array(kind, count, alignment, home), kind, count)
-            elif isinstance(owner, Op) and owner.name == "weft.slot":
-                kind = owner.type_attr("elem_type")
-                if v in self.together.variables:
-                    self.uniform[v] = self.variable(kind, str(owner.attrs["name"]))
-                elif v in kept and (len(users) > 1 or any(u.in_loop for u in users)):
-                    self.arrays[v] = (self.array(kind, home=home), kind, 1)
-                else:
-                    self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, owner.attrs)
-            elif v in taken or (users - {home} and not self.together.once(v) and not self.anew(v, users)):
-                if self.again(v, False) or self.wide:  # also by what is made of it elsewhere
-                    self.arrays[v] = (self.array(v.type, home=home), v.type, 1)
-                else:
-                    made.setdefault(home, []).append(v)
-        for v, array in in_turn(nodes, made, self.used_in, self.array, {}):
-            self.arrays[v] = (array, v.type, 1)
-
-    def asked(self, nodes: list[Piece]) -> list[Value]:
-        """What threads are asked for anywhere."""
-        return [v for n in nodes for v in (*n.asked, *(v for part in n.parts for v in self.asked(part)))]
+    def hoisted(
+        self,
+        name: str,
+        operands: tuple[Value, ...],
+        kind: Type,
+        attrs: Mapping[str, Attribute] | None = None,
+    ) -> Value:
+        """An operation before all that blocks do."""
+        op = Op(SPECS[name], operands, attrs or {}, (), (kind,), (0, 0))
+        self.head.append(op)
+        return op.result
 
     def variable(self, kind: Type, name: str) -> Value:
         """A variable of the block."""
@@ -281,7 +205,7 @@ class BarrierBody:
         if self.neighbours is not None:
             blocks_side_by_side(self, nodes, self.neighbours)
             return
-        self.allocate(nodes)
+        allocate(self, nodes)
         fetch_next_block(self, nodes, follows)
         if self.returns_early:
             self.alive = self.array(I8)
@@ -578,22 +502,3 @@ def _of_the_block(node: Piece) -> bool:
     if op.name in JUMPS or any(o.name == "gpu.barrier" for o in Region([], [op]).walk()):
         return True
     return op.name == "weft.if" and any(map(leaves, op.regions))
-
-
-def _padded(count: int, size: int, alignment: int) -> int:
-    """So many elements that what follows them is aligned too."""
-    while count * size % alignment:
-        count += 1
-    return count
-
-
-def _hoisted(
-    head: list[Op],
-    name: str,
-    operands: tuple[Value, ...],
-    kind: Type,
-    attrs: Mapping[str, Attribute] | None = None,
-) -> Value:
-    op = Op(SPECS[name], operands, attrs or {}, (), (kind,), (0, 0))
-    head.append(op)
-    return op.result

@@ -17,6 +17,7 @@ from weft.abi.cpu_limits import MOST_NEIGHBOURS
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import I64, AddressSpace, PointerType
+from weft.compiler.passes.between_pieces import allocate
 from weft.compiler.passes.indices import is_far, only_global
 from weft.compiler.passes.pieces import Piece
 from weft.compiler.passes.quotients import divided
@@ -104,7 +105,7 @@ def blocks_side_by_side(body: BarrierBody, nodes: list[Piece], blocks: Neighbour
     at = next(n for n, node in enumerate(nodes) if node.op is blocks.last) + 1
     first, rest = nodes[:at], nodes[at:]
     body.wide = set(_all(first))
-    body.allocate(nodes)
+    allocate(body, nodes)
     again = [op for node in first for op in node.ops]
     body.bounds[0] = blocks.bound
     body.sequence(first)
