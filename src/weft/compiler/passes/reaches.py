@@ -28,6 +28,7 @@ from weft.compiler.passes.proofs import (
     reach,
     within,
 )
+from weft.compiler.passes.supposed import Supposed, range_of, supposed
 
 _TERMS, _DEGREE = 16, 5
 """Polynomials of more terms, or of products of more atoms, are not followed."""
@@ -421,7 +422,7 @@ class Reaches:
             elif isinstance(one, Flag) and isinstance(other, Flag):
                 self._variables[slot] = _either(op.operands[0], one, yes, other, no)
             elif isinstance(one, dict) and isinstance(other, dict):
-                least, greatest = _held(slot)
+                least, greatest = range_of(slot)
                 fitting = [self._fitting(terms, least, greatest) for terms in (one, other)]
                 if fitting[0] is not None and fitting[1] is not None:
                     cases = Case(fitting[0], yes), Case(fitting[1], no)
@@ -440,10 +441,11 @@ class Reaches:
         given = [o for region in op.regions for o in region.walk() if o.name == "weft.set"]
         changed = dict.fromkeys(o.operands[0] for o in given)
         before, facts = dict(self._variables), self._facts
-        looks: dict[Value, _Look] = {}
+        looks: dict[Value, Supposed] = {}
         for slot in changed:
-            look = _looks(slot, given)
-            if any(look) and isinstance(before.get(slot), dict):
+            first = before.get(slot)
+            look = supposed(slot, first, given) if isinstance(first, dict) else None
+            if look is not None:
                 looks[slot] = look
         while True:
             kept = dict(self._known), dict(self._exact), dict(self._places), dict(self._flags)
@@ -454,7 +456,7 @@ class Reaches:
             wrong = {
                 one.slot
                 for one in self._given[begun:]
-                if one.slot in heads and not self._stays(one, before[one.slot], looks[one.slot])
+                if one.slot in heads and not self._stays(one, looks[one.slot])
             }
             if not wrong:
                 break
@@ -464,10 +466,10 @@ class Reaches:
         self._enter(before, changed, looks)
 
     def _enter(
-        self, before: dict[Value, Held], changed: dict[Value, None], looks: dict[Value, _Look]
+        self, before: dict[Value, Held], changed: dict[Value, None], looks: dict[Value, Supposed]
     ) -> dict[Value, Atom]:
         """Let variables hold what they do in any round; gives those of which something is supposed."""
-        heads = {slot: self._head(slot, before[slot], look) for slot, look in looks.items()}
+        heads = {slot: look.head() for slot, look in looks.items()}
         self._variables = {slot: held for slot, held in before.items() if slot not in changed}
         self._variables |= {slot: atom.terms for slot, atom in heads.items()}
         return heads
@@ -507,30 +509,9 @@ class Reaches:
         known = constant(terms)
         return Atom(0, quotient=(terms, by)).terms if known is None else number(max(0, known // by))
 
-    def _head(self, slot: Value, first: Held, look: _Look) -> Atom:
-        """What a variable of a loop holds when a round begins."""
-        made = Atom(*_held(slot))
-        assert isinstance(first, dict)
-        if look.up:
-            made.lows.append((Case(first),))
-            made.least = max(made.least, reach(first)[0])
-        if look.down:
-            made.highs.append((Case(first),))
-            made.greatest = min(made.greatest, reach(first)[1])
-        if look.positive:
-            made.lows.append((Case({}),))
-            made.least = max(made.least, 0)
-        return made
-
-    def _stays(self, given: _Given, first: Held, look: _Look) -> bool:
+    def _stays(self, given: _Given, look: Supposed) -> bool:
         """Whether what a variable is given is as was supposed; what has to hold for that is noted."""
-        assert isinstance(first, dict)
-        least, greatest = _held(given.slot)
-        shown = [difference(given.terms, first)] if look.up else []
-        shown += [difference(first, given.terms)] if look.down else []
-        shown += [given.terms, first] if look.positive else []
-        fits = within(given.terms, least, greatest, given.facts), within(first, least, greatest)
-        holds = all_of([*fits, *(proved(terms, given.facts) for terms in shown)])
+        holds = look.holds_of(given.terms, given.facts)
         if holds is not False:
             self._suppose(holds)
         return holds is not False
@@ -547,36 +528,8 @@ def _either(condition: Value, one: Flag, yes: tuple[Terms, ...], other: Flag, no
     return Flag(made[0], made[1])
 
 
-class _Look(NamedTuple):
-    """What is supposed of a variable of a loop: that it is never below or above its first value, or 0."""
-
-    up: bool
-    down: bool
-    positive: bool
-
-
-def _looks(slot: Value, given: list[Op]) -> _Look:
-    """How a loop's variable may go, by the operations that give it something."""
-    up = down = positive = True
-    for op in given:
-        owner = op.operands[1].owner
-        if op.operands[0] is not slot:
-            continue
-        name = owner.name if isinstance(owner, Op) else ""
-        up &= name in ("arith.addi", "arith.muli", "arith.shli")
-        down &= name in ("arith.subi", "arith.shrsi", "arith.shrui", "arith.divsi", "arith.divui")
-        positive &= name in ("arith.shrsi", "arith.shrui", "arith.divsi", "arith.divui")
-    return _Look(up, down, positive)
-
-
 def _range(v: Value) -> tuple[int, int]:
     return -(1 << v.type.bits - 1), (1 << v.type.bits - 1) - 1
-
-
-def _held(slot: Value) -> tuple[int, int]:
-    assert isinstance(slot.owner, Op)
-    bits = slot.owner.type_attr("elem_type").bits
-    return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
 def _any(v: Value) -> Terms:
