@@ -9,13 +9,10 @@ from __future__ import annotations
 import functools
 import math
 import operator
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
 from weft.abi.formats import wrap
-from weft.abi.number_text import format_value
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import of_dtype
 from weft.diagnostics import LEFT, RIGHT, STORED, VALUE, CompileError, a_, refuse
@@ -31,10 +28,10 @@ from weft.lang.hints import (
     kind_of,
     meeting_hint,
     operand_hint,
-    refuse_lanes,
     refuse_quotient,
     too_long,
 )
+from weft.lang.known import Known
 from weft.lang.maybe import present
 from weft.lang.promote import as_mask, comparable, fits, promote
 from weft.lang.python_number import python_number
@@ -121,7 +118,7 @@ class _NoFormat:
         refuse("conversion", f"{cls.__name__} stands for several types, and is none", hint=hint)
 
 
-class Number(Conversions, AsPython):
+class Number(Known, Conversions, AsPython):
     """One or more lanes of one number format.
 
     Calling the class converts: ``Float32(x)`` of another number, ``Int(x)`` truncates a float. The
@@ -326,15 +323,6 @@ class Number(Conversions, AsPython):
         b = current()
         return mask.of(arith.compare(b, op, cls.dtype, to_type(a, cls, b), to_type(c, cls, b)))
 
-    def __hash__(self) -> int:
-        return hash(
-            self._known(
-                "a key",
-                "compare it with keys that are known, as `in` does; what a kernel collects lies in memory",
-                lanes=True,
-            )
-        )
-
     __iter__ = None  # else Python would try v[0], v[1], ... without end
 
     def __contains__(self, value: object) -> bool:
@@ -343,25 +331,6 @@ class Number(Conversions, AsPython):
             f"`in` searches a tuple, list, set, dict or range, but this is {a_(type(self).__name__)}",
             hint="write (v == x).reduce_or()" if self.lanes > 1 else "write v == x",
         )
-
-    # -- what only a constant can do ----------------------------------------------------------
-    def __bool__(self) -> bool:
-        return bool(self._known("a condition", "decorate the function with @func to branch on it"))
-
-    def __int__(self) -> int:
-        return int(self._known("int(...)", "write Int(x) to convert it in the kernel"))
-
-    def __index__(self) -> int:
-        if not self.dtype.is_integer:
-            refuse(
-                "index",
-                f"an integer is needed here, not {a_(type(self).__name__)}",
-                hint="convert it: Int(...)",
-            )
-        return int(self._known("this place", "pass it as a Comptime parameter"))
-
-    def __float__(self) -> float:
-        return float(self._known("float(...)", "write Float32(x) to convert it in the kernel"))
 
     if not TYPE_CHECKING:
 
@@ -374,47 +343,6 @@ class Number(Conversions, AsPython):
                 return self
             even = lanewise(exact_function("math.roundeven"), value)
             return wide(lanewise(functools.partial(wrap, wide.dtype), even))
-
-    def _known(self, what: str, hint: str, *, lanes: bool = False) -> Any:
-        name = type(self).__name__
-        if self.lanes > 1 and not lanes:
-            refuse_lanes(what, name)
-        if isinstance(self.value, Value):
-            message = f"{what} needs a value known at compile time, and this {name} exists only at run time"
-            try:
-                refuse("not-compile-time", message, hint)
-            except CompileError as error:
-                error.asked = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-                raise
-        return self.value
-
-    def __repr__(self) -> str:
-        if isinstance(self.value, Value):
-            self._check_text(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-            return f"<{type(self).__name__} at run time>"
-        lanes = self.value if has_lanes(self.value) else [self.value]
-        return f"{type(self).__name__}({', '.join([format_value(self.dtype, lane) for lane in lanes])})"
-
-    def _check_text(self, caller: FrameType) -> None:
-        """Refuse ``str`` and ``repr`` in a program; debuggers and logs may show what there is."""
-        if maybe_current() is not None:
-            from weft.lang.captured import is_library
-            from weft.lang.printing import refuse_text
-
-            while caller.f_code.co_name in ("__repr__", "__str__") and caller.f_back:
-                caller = caller.f_back  # of what has it in it
-            if not is_library(str(caller.f_globals.get("__name__")).partition(".")[0]):
-                refuse_text(self, caller)
-
-    def __str__(self) -> str:
-        if isinstance(self.value, Value):
-            self._check_text(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-        return format(self, "") if maybe_current() or not isinstance(self.value, Value) else repr(self)
-
-    def __format__(self, spec: str) -> str:
-        from weft.lang.printing import format_number
-
-        return format_number(self, spec, within=True)
 
 
 NumberLike = Number | int | float
