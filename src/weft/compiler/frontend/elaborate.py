@@ -6,15 +6,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from weft.abi.artifact import AskedTiles, AssertSite, Piece, Site
 from weft.compiler.frontend.arguments import argument_as
 from weft.compiler.frontend.changes import check_given
 from weft.compiler.frontend.closures import Captures, Closure, containers, entry, given, literals_in
 from weft.compiler.frontend.containers import Held, captured, check, restored
-from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
+from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.helpers import Helpers
 from weft.compiler.frontend.lent import NONE_LENT, Lent, after_call, lent, note_given, take
-from weft.compiler.frontend.locate import located, located_here
+from weft.compiler.frontend.locate import located
 from weft.compiler.frontend.merged import OF_COPIES, is_merging
 from weft.compiler.frontend.nonlocals import give_back
 from weft.compiler.frontend.options import Over
@@ -22,13 +21,13 @@ from weft.compiler.frontend.returns import finish
 from weft.compiler.frontend.stage import stage
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.frontend.state import Facts
+from weft.compiler.frontend.told import Told, staging_at_hand
 from weft.compiler.frontend.value_numbering import ValueNumbering
-from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
+from weft.compiler.ir.core import Function, Global, Module, Region, Value
 from weft.compiler.ir.types import I64, pointer
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import (
     CompileError,
-    Diagnostic,
     Location,
     WeftError,
     is_internal,
@@ -36,12 +35,11 @@ from weft.diagnostics import (
 )
 from weft.diagnostics.problems import Problems
 from weft.dtype import DType
-from weft.lang.allocate import check_shared_memory
 from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import FAST_MATH, building, current
 from weft.lang.external import check_callback, check_result, filled
-from weft.lang.generic import bound_of, substitute
+from weft.lang.generic import substitute
 from weft.lang.host_closures import HostClosure
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class
@@ -72,19 +70,12 @@ _DEEPEST = 1000
 _PASSES = 1000
 
 
-def _staging() -> Staging:
-    b = current()
-    assert isinstance(b, Staging)
-    return b
-
-
-class Elaborator:
+class Elaborator(Told):
     """Elaborates kernels of one module, and what they call, for one target."""
 
     def __init__(self, target: Target, *, checked: frozenset[str] = frozenset(), debug: bool = False) -> None:
         self.target = target
         self.checked = checked
-        """What kernels are checked for, for which operations are to say which expression they come from."""
         self.formatted: list[tuple[Number | str, str]] = []
         self.tables: dict[tuple[bytes, int], Global] = {}
         self.done: dict[object, Draft | None] = {}
@@ -92,11 +83,6 @@ class Elaborator:
         self.helpers = Helpers()
         self.threads = 0
         self.stepped = "python" if target.format == "python" else "native" if debug else ""
-
-    @property
-    def changed_by_value(self) -> set[type[Any]]:
-        """Classes of structs of which the code at hand, or what it calls, sets parts of copies."""
-        return self.under_way[-1].by_value
 
     def _staging(self) -> Staging:
         if not (self.checked or self.stepped):
@@ -111,98 +97,6 @@ class Elaborator:
             (True, "native"): stepping.ExactWatching,
         }
         return kinds[bool(self.checked), self.stepped](self.target, self)
-
-    # -- what the language asks of the elaboration under way ------------------------------------
-    def refer(self, op: Op, what: Draft | Global | Site) -> Op:
-        """Note what an operation names, where it is reached; ``assemble`` writes the name into it."""
-        if _staging().live:
-            self.under_way[-1].refer(op, what)
-        return op
-
-    def assert_site(self, pieces: tuple[Piece, ...]) -> AssertSite:
-        """An assertion at the line at hand."""
-        b = _staging()
-        line, column = b.loc[:2]
-        return AssertSite(pieces, b.file, line, column)
-
-    def note_use(self, name: str) -> None:
-        """The code at hand uses something that a launch must know of."""
-        if _staging().live:
-            self.under_way[-1].uses.add(name)
-
-    def note_dynamic_shared(self, nbytes: int) -> None:
-        """The code at hand takes so much of the shared memory that its launch gives."""
-        draft = self.under_way[-1]
-        if _staging().live:
-            draft.dynamic_shared = max(draft.dynamic_shared, nbytes)
-
-    def describe_tiles(
-        self,
-        memory: Value,
-        extents: tuple[int, ...],
-        strides: tuple[int, ...],
-        box: tuple[int, ...],
-        swizzle: int,
-    ) -> Value | None:
-        """Where the launch describes tiles of an argument, of which the code at hand has the address.
-
-        None where ``memory`` is no argument of the kernel, or other code than the kernel's own asks; and in
-        checked kernels, whose accesses are all to be seen.
-        """
-        draft = self.under_way[-1]
-        function = draft.function
-        if self.checked or not function.kernel or function.over_rank or memory not in function.args:
-            return None
-        asked = AskedTiles(function.args.index(memory), extents, strides, box, swizzle)
-        if asked not in draft.tiles:
-            draft.tiles[asked] = Value(pointer(AddressSpace.GLOBAL), None, f"tiles{len(draft.tiles)}")
-            function.args.append(draft.tiles[asked])
-        return draft.tiles[asked]
-
-    def note_bounds(self, threads: int, blocks: int) -> None:
-        """A block that runs the code at hand has at most so many threads, and so many of them fit at once."""
-        if _staging().live:
-            self.under_way[-1].bound(threads, blocks)
-
-    def note_thread(self) -> None:
-        """The code at hand asks which thread runs it."""
-        self.under_way[-1].uses_thread |= _staging().live
-
-    def take_shared_memory(self, what: str, size: int) -> None:
-        """Note that the code at hand has taken ``size`` bytes of what a block shares, as ``what`` says.
-
-        If that is too much the kernel is refused, but only where all that it reaches is known: what is taken
-        by a pass that starts again does not count.
-        """
-        draft = self.under_way[-1]
-        if _staging().live:
-            try:
-                taken = shared_memory(self.under_way) - size
-                check_shared_memory(what, size, taken, self.target)
-            except CompileError as error:
-                f = draft.function
-                draft.refused.append(located_here(error, f.file, f.line, f.source_name))
-
-    def postpone(self, error: CompileError) -> None:
-        """Refuse the code at hand, unless a type that this pass assumes proves to be another."""
-        b, f = _staging(), self.under_way[-1].function
-        if b.live:  # who calls this is said where it is raised
-            placed, own = located_here(error, f.file, f.line, f.source_name), error.diagnostics[0].notes
-            placed.diagnostics = tuple([replace(d, notes=own) for d in placed.diagnostics])
-            b.postponed.append(placed)
-
-    def doubt(self, diagnostic: Diagnostic, value: Value | None = None) -> None:
-        """Warn of the code at hand, if ``value`` proves to be what the diagnostic says."""
-        if _staging().live:
-            self.under_way[-1].doubts.append(Doubt(diagnostic, value))
-
-    def is_for_several_types(self) -> bool:
-        """Whether the code at hand may be elaborated for other types too, as its text stands."""
-        fn = self.under_way[-1].definition
-        return "<locals>" in fn.qualname or any(
-            p.annotation in (MISSING, Any, object) or p.variable or p.comptime or bound_of(p.annotation)
-            for p in parameters(fn)
-        )
 
     # -- functions ------------------------------------------------------------------------------
     def kernel(
@@ -314,7 +208,7 @@ class Elaborator:
                 order.append((f"{fn.name}.{name}", given_spec(value, True)))
                 leaves.extend(leaves_of(value))
                 literals.extend(literals_in(value, True))
-        objects = lent(_staging(), arguments)
+        objects = lent(staging_at_hand(), arguments)
         made = self._elaborated(fn, order, untyped, inner, objects)
         assert made.result is not None
         for literal, dtype in zip(literals, made.literals, strict=True):
@@ -324,7 +218,7 @@ class Elaborator:
         count = sum(len(spec.leaves()) for spec in given_back)
         types = tuple(leaf.type for spec in (*given_back, *made.changes) for leaf in spec.leaves())
         before = shared_memory(self.under_way) if made.memory else 0
-        b = _staging()
+        b = staging_at_hand()
         if made.changed:
             check_given(b, fn, made.changed, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         op = self.refer(b.emit("func.call", tuple(leaves), types), made)
