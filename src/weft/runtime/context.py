@@ -9,30 +9,21 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
 from weft.diagnostics import DeviceError, LaunchError, a_, in_digits
-from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
+from weft.dtype import DType, DTypeLike
 from weft.runtime import drivers, unwaited
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.copies import CopyEnd, enqueue_copy, own_buffer, pattern_of
-from weft.runtime.dim import as_index
 from weft.runtime.driver import Device, DeviceInfo, Driver, LoadObject, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
 from weft.runtime.here import Here
 from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.leaks import Leaks
+from weft.runtime.new_memory import allocate
 from weft.runtime.peers import PeerAccess
 from weft.runtime.streams import DeviceEvent, DeviceStream
 
 T = TypeVar("T")
-
-
-def _element_hint(like: object, size: object) -> str:
-    """What to write instead of ``like`` as the type of ``size`` elements."""
-    if isinstance(like, int) and isinstance(size, (type, str)):
-        return "write the element type first, then the number of elements"
-    return dtype_hint(like)
-
-
 _AS_IT_IS = nullcontext()
 
 
@@ -206,38 +197,7 @@ class BaseContext(Here, PeerAccess):
         return buffer
 
     def _allocate(self, like: Any, size: SupportsIndex, *, host: bool) -> tuple[DType, Allocation, int, int]:
-        device = self.device
-        if self.recording is not None:
-            raise LaunchError.here(
-                "capture-allocate",
-                "a capture allocates no memory: a graph uses the same memory at every replay",
-                "create buffers before the `with ctx.capture() as graph:` block",
-            )
-        try:
-            dtype = as_dtype(like)
-        except TypeError as error:
-            raise LaunchError.here(
-                "buffer-dtype", str(error), _element_hint(like, size), at=("dtype", 0)
-            ) from error
-        count = as_index(size)
-        if count is None:
-            raise LaunchError.here(
-                "buffer-size",
-                f"a buffer's size is its number of elements, an int; {size!r} is none",
-                "write their product, or make what has a shape: Tensor(Float32, (m, n), ctx)"
-                if isinstance(size, (tuple, list))
-                else "divide with `//` and convert with `int(...)`",
-                at=("size", 1),
-            )
-        if count < 0:
-            raise LaunchError.here(
-                "buffer-size",
-                f"a buffer cannot have {count} elements",
-                "write a size of 0 or more",
-                at=("size", 1),
-            )
-        allocation = Allocation(device, count * dtype.itemsize, host=host)
-        return dtype, allocation, allocation.address, count
+        return allocate(self, like, size, host=host)
 
     # Work
 
