@@ -111,8 +111,8 @@ class _Complex:
         im = ((parts[0] > 0) | unit).select(zero, unknown)
         return self._of(unit.select(one, base.select(im, made.re)), (unit | base).select(im, made.im))
 
-    def __eq__(self, other: object) -> Any:
-        """Whether both are one number; of lanes, whether all are."""
+    def __weft_unlike__(self, other: object) -> Any:
+        """Whether it is the number that something of another type is; of lanes, whether all are."""
         parts = self._parts(other)
         if parts is None:
             return NotImplemented
@@ -272,7 +272,7 @@ class ComplexSIMD(_Complex, Generic[T, N]):
         """What is meant by an argument: by a number of Python's or NumPy's the complex number."""
         return cls(complex(value)) if isinstance(value, Complex) and not isinstance(value, Number) else value
 
-    __repr__, __eq__, __hash__ = _Complex.__repr__, _Complex.__eq__, None
+    __repr__ = _Complex.__repr__
 
 
 ComplexFloat16 = ComplexSIMD[Float16, Literal[1]]

@@ -83,7 +83,7 @@ def test_others() -> None:
 def test_complex_numbers(kind: Any, plain: Any) -> None:
     number, right = kind(1.5, -2), plain(1.5 - 2j)
     for array in (*ARRAYS, np.array([1j, np.inf + 0j])):
-        for name in ("add", "sub", "mul", "truediv"):
+        for name in ("add", "sub", "mul", "truediv", "eq", "ne"):
             operation = getattr(operator, name)
             with np.errstate(all="ignore"):
                 pairs = [(operation(array, number), operation(array, right))]
