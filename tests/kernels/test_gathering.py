@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from placed_arrays import Array, arrays, found, placed
 from weft import DeviceError, Float64, Int, LaunchError, struct
 from weft.gpu.host import DeviceContext
-from weft.kernels import argsort, embedding, put, put_along_axis, take, take_along_axis
+from weft.kernels import argsort, embedding, grouped_matmul, put, put_along_axis, take, take_along_axis
 from weft.kernels.operands import Operands
 
 
@@ -212,6 +214,26 @@ def test_what_does_not_fit_is_refused() -> None:
             call()
     with pytest.raises(DeviceError, match="an index is outside of the axis"):
         take(x, np.array([3]), 0)
+
+
+SWAPPED: dict[str, Callable[[Any, Any], Any]] = {
+    "take(x, indices)": lambda x, i: take(i, x, 0),
+    "embedding(indices, weight)": lambda x, i: embedding(x, i),
+    "take_along_axis(x, indices)": lambda x, i: take_along_axis(i, x, 0),
+    "put(x, indices, values)": lambda x, i: put(x, x[:2], i),
+    "put_along_axis(x, indices, values)": lambda x, i: put_along_axis(i, x, x, 0),
+    "grouped_matmul(a, b, ends)": lambda x, i: grouped_matmul(i, x[None], x),
+}
+
+
+@pytest.mark.parametrize("right", SWAPPED)
+def test_swapped_arguments_are_told_of(right: str) -> None:
+    x, i = np.zeros((3, 4), np.float32), np.array([0, 1])
+    name, code = ("ends" if "ends" in right else "indices"), re.escape(right)
+    told = f"{name} is of Float32, which is no integer, and (a|x|weight|values) of Int\n"
+    help = f"if the two are swapped, write {code}; else convert {name} to Int64"
+    with pytest.raises(LaunchError, match=f"{told}(.|\n)*{help}"):
+        SWAPPED[right](x, i)
 
 
 def test_elements_that_only_numpy_knows_are_put(device: DeviceContext) -> None:

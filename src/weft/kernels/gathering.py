@@ -28,6 +28,7 @@ from weft.kernels.by_places import (
 )
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.early import begin_early
+from weft.kernels.integers import integers
 from weft.kernels.operands import DTYPE_KINDS, Operand, Operands, accumulator
 from weft.kernels.places import merged, row_major
 from weft.kernels.row_memory import begin
@@ -79,7 +80,7 @@ def take(x: A, indices: Any, axis: int | None = None, *, out: Any = None) -> A:
                [5, 6]])
     """
     op = Operands("take", x=x, indices=indices)
-    return _take(op, op["x"], op["indices"], axis, out)
+    return _take(op, op["x"], integers(op, "indices"), axis, out)
 
 
 @planned_but("out")
@@ -94,11 +95,11 @@ def embedding(indices: Any, weight: A, *, out: Any = None) -> A:
                [3., 4.]], dtype=float32)
     """
     op = Operands("embedding", weight=weight, indices=indices)
-    return _take(op, op["weight"], op["indices"], 0, out)
+    return _take(op, op["weight"], integers(op, "indices"), 0, out)
 
 
 def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any) -> Any:
-    numbers = contiguous(op, indices.of("integer"))
+    numbers = contiguous(op, indices)
     if axis is None:
         x = contiguous(op, x)
         x, along = x.seen((x.size,), (1,)), 0
@@ -161,7 +162,7 @@ def take_along_axis(x: A, indices: Any, axis: int | None = -1, *, out: Any = Non
                [4, 5, 6]])
     """
     op = Operands("take_along_axis", x=x, indices=indices)
-    source, numbers, along = _row_by_row(op, op["x"], op["indices"], axis)
+    source, numbers, along = _row_by_row(op, op["x"], integers(op, "indices"), axis)
     target = op.result(numbers.shape, source.dtype, out)
     if target.size:
         take_along(op, source, numbers, target, along)
@@ -174,7 +175,6 @@ def _threads(op: Operands) -> int:
 
 def _row_by_row(op: Operands, x: Operand, indices: Operand, axis: int | None) -> tuple[Operand, Operand, int]:
     """An array and indices of places along an axis, of one shape but for that; and the axis."""
-    indices = indices.of("integer")
     if axis is None:
         x, axis = contiguous(op, x), 0
         x = x.seen((x.size,), (1,))
@@ -380,7 +380,8 @@ def flattened(
 
 def _written(op: Operands, x: Any, add: bool) -> tuple[Operand, Operand, Operand]:
     """The indices, what is put or added, and where: an array of the same type."""
-    numbers, given, into = op["indices"].of("integer"), op["values"], Operand(op.operation, "x", x)
+    given, into = op["values"], Operand(op.operation, "x", x)
+    numbers = integers(op, "indices", into)
     if add:
         given.of("number")
     elif given.dtype.kind == "element":

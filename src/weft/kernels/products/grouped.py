@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from weft.calls.planned import planned_but
 from weft.dtype import DTypeLike
 from weft.kernels.copies import contiguous
+from weft.kernels.integers import integers
 from weft.kernels.operands import Operands
 from weft.kernels.products import routes
 from weft.kernels.products.call import places_of, result_type
@@ -55,7 +56,7 @@ def grouped_matmul(
                [10., 12.]], dtype=float32)
     """
     op = Operands("grouped_matmul", a=a, b=b, ends=ends)
-    left, right, stops = op["a"], op["b"], op["ends"].of("integer")
+    left, right, stops = op["a"], op["b"], integers(op, "ends")
     places = places_of("grouped_matmul", epilogue)
     kind = result_type(left, right, dtype)
     if len(left.shape) != 2 or len(right.shape) != 3 or right.shape[1] != left.shape[1]:
