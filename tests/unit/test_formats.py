@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.support import exact
 
 from weft import BFloat16, Float16, Float32, Float64, Int, LaunchError, Pointer, UInt, func, kernel
-from weft.abi.formats import bits_of, from_bits, rounded, short_bits, wrap
+from weft.abi.formats import bits_of, from_bits, packed, rounded, short_bits, wrap
 from weft.dtype import DType
 from weft.gpu.host import DeviceContext
 
@@ -227,3 +227,14 @@ def test_a_float_holds_all_integers_up_to_its_greatest(name: str) -> None:
     assert [wrap(dtype, n) for n in last] == list(last)
     assert wrap(dtype, dtype.greatest + 1) != dtype.greatest + 1
     assert dtype.least == -dtype.greatest
+
+
+@pytest.mark.parametrize(
+    "dtype", list(dict.fromkeys(v for v in vars(DType).values() if isinstance(v, DType)))
+)
+def test_many_numbers_are_packed_as_each_is_alone(dtype: DType) -> None:
+    floats = [0.0, -0.0, 1.5, 2.0**-24, 65520.0, 1e39, math.inf, math.nan, -3.7, 1 + 2**-8 + 2**-30]
+    whole = [0, 1, 255, -1, -129, 2**24 + 1, 2**53 + 1, 2**63, True]
+    for values in ([0, 1, 1, 0], floats, whole, floats + whole, [True, False]):
+        one_by_one = [bits_of(dtype, value).to_bytes(dtype.itemsize, "little") for value in values]
+        assert packed(dtype, values) == b"".join(one_by_one)

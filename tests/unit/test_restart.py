@@ -21,6 +21,8 @@ from weft import (
     Int32,
     Kernel,
     Pointer,
+    UInt32,
+    UInt64,
     func,
     kernel,
     unroll,
@@ -254,6 +256,35 @@ def test_there_are_only_so_many_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiled(many, made=Float64).ir()
     with pytest.raises(CompileError, match="many has more than 3 literals in variables whose type only"):
         compiled(many, made=weak)
+
+
+@func
+def turned(x: UInt32) -> UInt32:
+    return x << 3 | x >> 29
+
+
+def test_what_is_handed_to_a_type_is_learnt_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass that is given up goes on with what it has learnt: AES by tables of literals has 160 of these."""
+    monkeypatch.setattr(elaborate, "_PASSES", 2)
+    literals = [2**32 - 1 - 77 * k for k in range(64)]
+
+    def many(out: Pointer[UInt32], *, table: Comptime[Any]):
+        last = out[0]
+        for k in unroll(range(12)):
+            if thread_idx.x > k:
+                last = table[(thread_idx.x + k) % 64]
+            given: UInt32 = table[(thread_idx.x * k) % 64]
+            out[k] = turned(table[thread_idx.x % 64]) ^ given ^ last
+
+    typed = compiled(many, table=np.array(literals, np.uint32))
+    assert compiled(many, table=literals).ir() == typed.ir()
+
+    def narrow(out: Pointer[UInt32], *, table: Comptime[Any]):
+        x = table[thread_idx.x % 64]
+        out[0] = x + out[1].cast(UInt64)
+
+    with pytest.raises(CompileError, match="a UInt does not become a UInt32 by itself"):
+        compiled(narrow, table=literals)
 
 
 LOG: list[str] = []

@@ -16,12 +16,14 @@ from weft.diagnostics import in_digits
 from weft.dtype import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
 
     import numpy as np
     import numpy.typing as npt
 
 _CODES = {"float16": "e", "float32": "f", "float64": "d"}
+_INTEGERS = {8: "b", 16: "h", 32: "i", 64: "q"}
 SHORT = {"float8_e4m3fn": (3, 7), "float8_e5m2": (2, 15), "float16": (10, 15), "bfloat16": (7, 127)}
 """Of short floats the digits of the mantissa, and the bias of the exponent."""
 
@@ -131,6 +133,24 @@ def pack(dtype: DType, value: object) -> bytes:
         if not dtype.least <= number <= dtype.greatest:
             raise OverflowError(f"{in_digits(number)} does not fit {dtype}")
     return bits_of(dtype, number).to_bytes(dtype.itemsize, "little")
+
+
+def packed(dtype: DType, values: Sequence[bool | int | float]) -> bytes:
+    """The bytes of many numbers, each rounded or wrapped around as alone.
+
+    >>> packed(DType.int16, [1, -1, 70000]).hex()
+    '0100ffff7011'
+    """
+    kind, code = float, _CODES.get(dtype.name)
+    if dtype.is_integer:
+        code = _INTEGERS[dtype.bits]
+        kind, code = int, code if dtype.least else code.upper()
+    if code is not None and all(type(value) is kind for value in values):
+        try:
+            return struct.pack(f"<{len(values)}{code}", *values)
+        except (OverflowError, struct.error):  # one that the type does not hold as it is
+            pass
+    return b"".join([bits_of(dtype, value).to_bytes(dtype.itemsize, "little") for value in values])
 
 
 def unpack(dtype: DType, data: bytes) -> bool | int | float:

@@ -426,7 +426,8 @@ def to_type(x: object, cls: type[Number], b: Elaboration, of: str = "") -> Value
         weak.meet(x, cls.dtype)
     if type(x) is cls:
         return value_of(x, b)
-    if x.dtype is not cls.dtype and promote(x.dtype, cls.dtype) is not cls.dtype:
+    narrows = x.dtype is not cls.dtype and promote(x.dtype, cls.dtype) is not cls.dtype
+    if narrows and not weak.became(x, cls.dtype):
         scalar = CLASSES[cls.dtype.name, 1].__name__
         wanted, given = a_(cls.__name__), a_(type(x).__name__)
         refuse(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, cast
 
-from weft.abi.formats import bits_of, overflows
+from weft.abi.formats import bits_of, overflows, packed
 from weft.compiler.ir.core import Global, Value
 from weft.compiler.ir.types import I8, AddressSpace, pointer
 from weft.diagnostics import in_digits, refuse
@@ -200,7 +200,7 @@ def _rows(held: Any) -> Rows | None:
     else:
         shape, kinds, items = _flat(held)
         known = [python_number(item) for item in items]
-        if not items or any(map(holds_values, items)):
+        if not items:
             return None
         if all(isinstance(item, (bool, int, float)) for item in known):
             dtype = assumed_type(*known)  # as a literal has it that meets nothing
@@ -208,14 +208,16 @@ def _rows(held: Any) -> Rows | None:
                 mark = b.new_mark()
                 dtype = b.met.get(mark, dtype)
                 _check_fits(known, dtype)
-            items = known
+            data = packed(dtype, known)
+        elif any(map(holds_values, items)):
+            return None
         elif _is_element(items[0]) and len({item.__class__ for item in items}) == 1:
             dtype = element_type(items[0].__class__)
+            data = b"".join([_bytes(dtype, item) for item in items])
+            for one in structs_in(items):  # which have copies there from now on
+                note_copy(one)
         else:
             return None
-        data = b"".join([_bytes(dtype, item) for item in items])
-        for one in structs_in(items):  # which have copies there from now on
-            note_copy(one)
     table = _memory(data, max(_ALIGNED, dtype.alignment))
     op = b.elaborator.refer(b.emit("llvm.mlir.addressof", (), (pointer(table.space),)), table)
     return Rows(op.result, dtype, table.space, shape, mark, kinds)

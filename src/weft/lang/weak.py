@@ -112,6 +112,11 @@ def meet(x: Number, dtype: DType) -> None:
         )
 
 
+def became(x: Number, dtype: DType) -> bool:
+    """Whether ``x`` has met ``dtype`` alone: the next pass has it as one, and this one goes on."""
+    return x.weak is not None and current().met.get(x.weak) is dtype
+
+
 def outgrow(mark: object, literal: int | float, have: DType) -> None:
     """What has the mark takes a literal: a float makes it a float, and what no Int holds, a UInt."""
     wider = isinstance(literal, float) if have.is_integer else False

@@ -383,7 +383,7 @@ class Var:
                 value.weak is not None or value.dtype.is_float == cls.dtype.is_float
             )  # of an Int it may not be
             taken |= exact and promote(value.dtype, cls.dtype) is cls.dtype and value.lanes in (1, cls.lanes)
-        if not taken:
+        if not (taken or weak.became(value, cls.dtype)):
             self._type_change(value, type(value).__name__)
         return cls(value)
 
