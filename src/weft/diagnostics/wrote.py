@@ -413,6 +413,21 @@ def _binds(node: ast.AST, name: str) -> ast.AST | None:
     return None
 
 
+def range_at(place: Location | None, kind: str) -> str:
+    """The ``range(...)`` of a loop whose variable stands at a place, as one of ``kind``; empty of others."""
+    source = None if place is None else source_of(place.file)
+    node = None if place is None or source is None else source.at(place)
+    loop = None if source is None or node is None else source.statement_of(node)
+    if not (isinstance(loop, ast.For) and loop.target is node and isinstance(loop.iter, ast.Call)):
+        return ""
+    called, given = loop.iter.func, [ast.unparse(argument) for argument in loop.iter.args]
+    if not (isinstance(called, ast.Name) and called.id == "range" and given):
+        return ""
+    end = min(1, len(given) - 1)
+    given[end] = f"{kind}({given[end]})"
+    return f"range({', '.join(given)})"
+
+
 def binding_before(file: str, line: int, byte_column: int, name: str) -> Location | None:
     """Where the variable got its value: in the statement that begins here, or in the last before it."""
     source = source_of(file)

@@ -142,17 +142,26 @@ _MODULES = {
         "atomic": _ATOMIC.format("add") + ", which has fetch_max, exchange, compare_exchange and so on",
     },
     "tl": {
-        "": "the program of one element, global_idx.x, from weft.gpu, in a launch over=n",
-        "program_id": "block_idx.x, from weft.gpu; a kernel is the program of one thread",
+        "": "the program of one element, global_idx.x, from weft.gpu, in a launch over=n; "
+        "or a @tile_kernel, with the functions of weft.tile",
+        "program_id": "block_idx.x, from weft.gpu; a @kernel is the program of one thread, "
+        "a @tile_kernel that of a block",
         "num_programs": "grid_dim.x, from weft.gpu",
-        "arange": _OVER + ": a kernel is the program of one element",
-        "load": "p[i], which the launch over=n guards; or p.load(i, width=4, mask=mask)",
-        "store": "p[i] = x, which the launch over=n guards; or p.store(i, x, mask=mask)",
-        "where": "a if condition else b",
+        "arange": _OVER + ": a @kernel is the program of one element; in a @tile_kernel tile.arange(n)",
+        "load": "p[i], which the launch over=n guards; or p.load(i, width=4, mask=mask); "
+        "in a @tile_kernel tile.load(x, i, 128), the i-th 128 of a tensor, which knows its edge",
+        "store": "p[i] = x, which the launch over=n guards; or p.store(i, x, mask=mask); "
+        "in a @tile_kernel tile.store(out, i, t)",
+        "where": "a if condition else b; of tiles tile.where(condition, a, b)",
         "cdiv": "ceildiv(a, b), from weft.math",
         "constexpr": "Comptime[int]",
         "static_range": "unroll(range(n))",
-        "dot": "the sum of the products as a loop",
+        "dot": "the sum of the products as a loop; of tiles tile.dot(a, b, acc)",
+        "zeros": "0.0, which takes the type that it meets; in a @tile_kernel tile.zeros((m, n))",
+        **{
+            n: f"x.{n}(axis=1) of a tile, in a @tile_kernel; of a block's threads see weft.gpu.block"
+            for n in ("sum", "max", "min", "argmax", "argmin", "cumsum")
+        },
     },
     "wp": {
         "": "global_idx.x for wp.tid(), from weft.gpu; math from weft.math, vectors from weft.linalg",

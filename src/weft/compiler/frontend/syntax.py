@@ -259,6 +259,11 @@ def _check_names(
             continue
         seen.add(name)
         if not hint:
+            from weft.compiler.frontend.names_of_mojo import MOJOS  # here, since few names are none
+
+            guess = nearest(name, local, 0.8)
+            hint = "" if guess else MOJOS.get(name, "")
+        if not hint:
             guess = _nearest(name, local) or _nearest(name, defined)
             guess = guess or _nearest(name, vars(builtins).keys() - HOST_ONLY.keys())
             hint = f"did you mean `{guess}`?" if guess else "define or import it before the function runs"

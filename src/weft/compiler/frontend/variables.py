@@ -398,7 +398,7 @@ class Var:
             weak.note(self.weak, value.dtype, spec.dtype)
 
     def _type_change(self, value: object, found: str) -> None:
-        from weft.diagnostics.wrote import resolved
+        from weft.diagnostics.wrote import range_at, resolved
 
         spec, b = self.spec, self.b
         assert spec is not None
@@ -421,7 +421,9 @@ class Var:
         hint = "use another name"
         if isinstance(spec, NumberSpec) and isinstance(spec_of(value), NumberSpec):
             kind = number_class(spec.dtype, spec.lanes).__name__
-            hint = f"write {kind}({VALUE}) here, begin with {a_(found)}, or use another name"
+            counted = None if spec.dtype.is_float else range_at(now, kind)
+            here = f"{counted} here" if counted else f"{kind}({VALUE}) here, begin with {a_(found)}"
+            hint = f"write {here}, or use another name"
         hint = none_hint(found) or number_hint(spec, spec_of(value) if is_composite(value) else None) or hint
         change = Diagnostic(
             "type-change",

@@ -105,7 +105,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
 
         def __class_getitem__(cls, item):
             if isinstance(item, tuple):
-                hint = "write LayoutTensor[Float32], say; the argument brings its layout"
+                hint = "write LayoutTensor[Float32], say; the argument brings its layout, and "
+                hint += "stack_allocation(Float32, layout), from weft.memory, makes one"
                 refuse("annotation", "a LayoutTensor's type names its elements alone", hint)
             return super().__class_getitem__(item)
 
