@@ -31,14 +31,15 @@ from weft import (
     func,
     kernel,
     struct,
+    tile,
     unroll,
 )
 from weft.atomic import Atomic
 from weft.compile import compile_info
-from weft.gpu import barrier, global_idx, lane_id, thread_idx
+from weft.gpu import barrier, block_idx, global_idx, lane_id, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_group
-from weft.layout import Layout
+from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, stack_allocation
 from weft.random import Random
 
@@ -333,6 +334,31 @@ def test_copies_that_are_not_waited_for() -> None:
     for target in ("native", "sm_90"):
         assert codes_of(copied, target, waits=False) == ["unawaited-copy"]
         assert codes_of(copied, target, waits=True) == []
+
+
+# -- places of tiles that count elements -------------------------------------------------------------------
+
+
+@tile.tile_kernel(threads=32)
+def by_elements(x: LayoutTensor[Float32], *, extent: Comptime[int]):
+    i = block_idx.x * extent
+    tile.store(x, (i, block_idx.y), tile.load(x, (block_idx.x, extent * block_idx.y), (extent, 32)))
+
+
+@tile.tile_kernel(threads=32)
+def by_tiles(x: LayoutTensor[Float32], *, extent: Comptime[int]):
+    i, j = block_idx.x, block_idx.y
+    for k in range(2):
+        tile.store(x, (2 * i + k, j), tile.load(x, (2 * i, j * 8), (extent, 32)))
+    x.tile[extent, 1](i, 3 * j)[0, 0] = 1.0
+
+
+def test_places_of_tiles_that_count_elements() -> None:
+    tensor = Layout.row_major(100, 100)
+    assert codes_of(by_elements, x=tensor, extent=32) == ["tile-place", "tile-place"]
+    assert codes_of(by_elements, x=tensor, extent=4) == ["tile-place"]  # 4 of 32 columns may be meant
+    assert codes_of(by_tiles, x=tensor, extent=32) == []
+    assert codes_of(by_tiles, x=tensor, extent=16) == []
 
 
 # -- quotients of integers by way of floats ---------------------------------------------------------------

@@ -7,16 +7,24 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from weft.compiler.ir.core import Op
+from weft.compiler.ir.core import Op, Value
 from weft.diagnostics import LEFT, RIGHT, Diagnostic, Label, a_, caller_location, frame_location, is_internal
 from weft.lang.elaboration import current
 
 if TYPE_CHECKING:
-    from weft.compiler.ir.core import Value
     from weft.diagnostics import Location
     from weft.dtype import DType
 
-_OPERATORS = frozenset({__name__, "weft.lang.number", "weft.lang.operators", "weft.diagnostics.unfit"})
+_OPERATORS = frozenset(
+    {
+        __name__,
+        "weft.lang.number",
+        "weft.lang.operators",
+        "weft.diagnostics.unfit",
+        "weft.layout.tensor.split",
+        "weft.tile.memory",
+    }
+)
 _METHODS = frozenset(
     {"Builtins.compared", "Builtins.py_int", "Conversions.cast", "note_countdown", "range_of"}
 )
@@ -81,6 +89,24 @@ def note_copy(value: Value) -> None:
         message = "nothing waits for this copy, so what it brings may not be there when it is read"
         found = Diagnostic("unawaited-copy", message, (Label(place),), hints=(hint,))
         current().elaborator.doubt(found, value)
+
+
+def doubt_place(place: object, extent: int) -> None:
+    """Warn of a tile's place that is so many times another number: elements were counted, not tiles."""
+    value = getattr(place, "value", None)
+    made = value.owner if isinstance(value, Value) else None
+    if extent == 1 or not isinstance(made, Op) or made.name != "arith.muli":
+        return
+    for factor in (part.owner for part in made.operands):
+        if (
+            isinstance(factor, Op)
+            and factor.name == "arith.constant"
+            and factor.number_attr("value") == extent
+        ):
+            message = f"this place is a multiple of {extent}, but tiles of {extent} are counted: 0, 1, 2 ..."
+            notes = [f"tile n begins at element {extent} * n"]
+            doubt("tile-place", message, [f"leave out the factor {extent}"], notes)
+            return
 
 
 def doubt_comparison(op: str, dtype: DType, left: object, right: object) -> None:

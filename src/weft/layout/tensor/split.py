@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from weft.diagnostics import refuse
 from weft.diagnostics.instead import instead
+from weft.lang.doubts import doubt_place
 from weft.lang.number import Number, NumberLike
 from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.divisions import coalesce
@@ -70,6 +71,8 @@ class Tiling(_Splitting[T]):
             start = tensor.place_in(make_layout(*steps), position)
             taken: list[tuple[Any, Any]] = []
             for mode, (size, given, step) in enumerate(zip(tiling.sizes, position, steps, strict=True)):
+                if tensor.in_kernel:
+                    doubt_place(given, size)
                 extent, whole = product(tiling.layout[mode].shape), not (tensor.edges and tensor.edges[mode])
                 if whole and fit(extent, size):
                     edges.append(None)
