@@ -259,6 +259,8 @@ class ComplexSIMD(_Complex, Generic[T, N]):
         @overload
         def __init__(self, re: Any = 0, im: Any = 0) -> None: ...
 
+        def __eq__(self, other: object, /) -> Any: ...
+
     def __init__(self, re: Any = 0, im: Any = 0) -> None:
         if isinstance(re, complex):
             if im != 0:

@@ -1,9 +1,9 @@
 """Rounds of tiles that the hardware copies (TMA), for each of which one thread of the block asks.
 
 What tiles are is described by the launch, so it is known of those of a kernel's arguments, and of parts of
-these that indices name. Barriers in shared memory count the bytes of a round, words beside them the warps that
-have used it: no thread waits for a round that it does not use, and a warp that is late delays the others only
-where they are a round ahead of it.
+these that indices name. Barriers in shared memory count the bytes of a round, words beside them the warps
+that have used it: no thread waits for a round that it does not use, and a warp that is late delays the others
+only where they are a round ahead of it.
 """
 
 from __future__ import annotations

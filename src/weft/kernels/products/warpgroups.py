@@ -138,8 +138,8 @@ def multiply(
 ) -> None:
     """``out[z] = a[z] @ b[z].T``, in tiles by ``Schedule``.
 
-    ``out`` has tiles of the result, its memory, or both: the hardware then stores where all rows of a tile are
-    of one matrix. Sums of split tiles are joined in ``parts``: memory for them, counters, and what stands
+    ``out`` has tiles of the result, its memory, or both: the hardware then stores where all rows of a piece
+    are of one matrix. Sums of split tiles are joined in ``parts``: memory for them, counters, and what stands
     beside counts.
     Where there is a ``table`` it has of each of ``m`` rows of tiles the matrix of ``b``, the first row and
     the end of the rows, as ``groups`` makes it.
