@@ -15,16 +15,9 @@ if TYPE_CHECKING:
     from weft.diagnostics import Location
     from weft.dtype import DType
 
-_OPERATORS = frozenset(
-    {
-        __name__,
-        "weft.lang.number",
-        "weft.lang.operators",
-        "weft.diagnostics.unfit",
-        "weft.layout.tensor.split",
-        "weft.tile.memory",
-    }
-)
+_OPERATORS = frozenset({__name__, "weft.lang.number", "weft.lang.operators", "weft.diagnostics.unfit"})
+_ASKS = "__weft_asks_for_doubts__"
+"""In a module of the library whose functions tell of what their callers write."""
 _METHODS = frozenset(
     {"Builtins.compared", "Builtins.py_int", "Conversions.cast", "note_countdown", "range_of"}
 )
@@ -39,7 +32,9 @@ def written() -> Location | None:
     """The operation that the function under elaboration itself writes; None where weft or a helper does."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and (
-        frame.f_globals.get("__name__") in _OPERATORS or frame.f_code.co_qualname in _METHODS
+        frame.f_globals.get("__name__") in _OPERATORS
+        or frame.f_code.co_qualname in _METHODS
+        or _ASKS in frame.f_globals
     ):
         frame = frame.f_back
     if frame is None or is_internal(frame.f_code.co_filename):
