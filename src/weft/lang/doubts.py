@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from weft.dtype import DType
 
 _OPERATORS = frozenset({__name__, "weft.lang.number", "weft.lang.operators", "weft.diagnostics.unfit"})
-_ASKS = "__weft_asks_for_doubts__"
-"""In a module of the library whose functions tell of what their callers write."""
 _METHODS = frozenset(
     {"Builtins.compared", "Builtins.py_int", "Conversions.cast", "note_countdown", "range_of"}
 )
@@ -28,13 +26,16 @@ _HELD = 24
 """So many bits of an integer a Float32 holds."""
 
 
-def written() -> Location | None:
-    """The operation that the function under elaboration itself writes; None where weft or a helper does."""
+def written(by_library: bool = False) -> Location | None:
+    """The operation that the function under elaboration itself writes; None where weft or a helper does.
+
+    ``by_library``: or has plain Python of the library's do.
+    """
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and (
         frame.f_globals.get("__name__") in _OPERATORS
         or frame.f_code.co_qualname in _METHODS
-        or _ASKS in frame.f_globals
+        or (by_library and is_internal(frame.f_code.co_filename))
     ):
         frame = frame.f_back
     if frame is None or is_internal(frame.f_code.co_filename):
@@ -59,12 +60,13 @@ def doubt(
     notes: Iterable[str] = (),
     *,
     typed: bool = False,
+    by_library: bool = False,
 ) -> None:
     """Warn of the operation at hand.
 
     ``typed``: not in code for several types, where it may be right for others.
     """
-    place = written()
+    place = written(by_library)
     if place is None or (typed and current().elaborator.is_for_several_types()):
         return
     from weft.diagnostics.wrote import resolved
@@ -100,7 +102,7 @@ def doubt_place(place: object, extent: int) -> None:
         ):
             message = f"this place is a multiple of {extent}, but tiles of {extent} are counted: 0, 1, 2 ..."
             notes = [f"tile n begins at element {extent} * n"]
-            doubt("tile-place", message, [f"leave out the factor {extent}"], notes)
+            doubt("tile-place", message, [f"leave out the factor {extent}"], notes, by_library=True)
             return
 
 

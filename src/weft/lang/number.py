@@ -422,8 +422,7 @@ def to_type(x: object, cls: type[Number], b: Elaboration, of: str = "") -> Value
             part=STORED,
             about=x,
         )
-    if x.weak is not None:
-        weak.meet(x, cls.dtype)
+    weak.meet(x, cls.dtype)
     if type(x) is cls:
         return value_of(x, b)
     narrows = x.dtype is not cls.dtype and promote(x.dtype, cls.dtype) is not cls.dtype

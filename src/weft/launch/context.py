@@ -15,6 +15,7 @@ from weft.compiler.frontend.options import CompileOptions, Over
 from weft.compiler.pipeline import elaborate_kernel
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import Diagnostic, LaunchError
+from weft.diagnostics.brackets import bracketed
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.copies import copy_arrays, is_array
@@ -199,6 +200,7 @@ class DeviceContext(MakesTiles, BaseContext):
         **comptime: Any,
     ) -> CompiledKernel[...]: ...
 
+    @bracketed
     def compile_function(
         self,
         kernel: Launchable[P],
@@ -283,6 +285,7 @@ class DeviceContext(MakesTiles, BaseContext):
         """What is compiled ahead is for launches of blocks, over buffers that share no memory."""
         return self._options(kernel, None, True, is_even(self.info))
 
+    @bracketed
     def enqueue_function(
         self,
         kernel: Launchable[P],

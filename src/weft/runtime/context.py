@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
 from weft.diagnostics import DeviceError, LaunchError, a_, in_digits
+from weft.diagnostics.brackets import bracketed
 from weft.dtype import DType, DTypeLike
 from weft.runtime import drivers, unwaited
 from weft.runtime.allocation import Allocation
@@ -162,6 +163,7 @@ class BaseContext(Here, PeerAccess):
     def enqueue_create_buffer(self, dtype: type[T], size: SupportsIndex) -> DeviceBuffer[T]: ...
     @overload
     def enqueue_create_buffer(self, dtype: DTypeLike, size: SupportsIndex) -> DeviceBuffer[Any]: ...
+    @bracketed
     def enqueue_create_buffer(self, dtype: Any, size: SupportsIndex) -> DeviceBuffer[Any]:
         """New device memory. Its elements are undefined.
 
@@ -179,6 +181,7 @@ class BaseContext(Here, PeerAccess):
     def enqueue_create_host_buffer(self, dtype: type[T], size: SupportsIndex) -> HostBuffer[T]: ...
     @overload
     def enqueue_create_host_buffer(self, dtype: DTypeLike, size: SupportsIndex) -> HostBuffer[Any]: ...
+    @bracketed
     def enqueue_create_host_buffer(self, dtype: Any, size: SupportsIndex) -> HostBuffer[Any]:
         """New host memory that this device copies from fastest. Its elements are undefined.
 

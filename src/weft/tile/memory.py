@@ -29,7 +29,6 @@ from weft.tile.tile import Tile
 __all__ = ["atomic_add", "gather", "load", "scatter", "store"]
 
 T = TypeVar("T")
-__weft_asks_for_doubts__ = True
 Places = NumberLike | Sequence[NumberLike]
 _WIDEST = 16
 

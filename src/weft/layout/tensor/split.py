@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
 
 T = TypeVar("T")
-__weft_asks_for_doubts__ = True
 Sizes = NumberLike | tuple[NumberLike, ...]
 
 
