@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from weft.compiler.frontend import operations, translate
+from weft.compiler.frontend import operations, translate, unfit_calls
 from weft.diagnostics.instead import instead_of_kind
 from weft.layout.tensor import split as tensor_split
 
 OPERATORS: Any = operator
 ANY: Any = translate
+CALLS: Any = unfit_calls
 OWN: Any = operations
 """Their patterns are their own."""
 
@@ -77,7 +78,7 @@ SAID: list[tuple[str, Callable[[], Any], tuple[str | None, ...]]] = [
 def test_python_still_says_so(pattern: str, wrong: Callable[[], Any], groups: tuple[str | None, ...]) -> None:
     with pytest.raises(TypeError) as found:
         wrong()
-    match = getattr(ANY if pattern == "_CALL" else OWN, pattern).match(str(found.value))
+    match = getattr(CALLS if pattern == "_CALL" else OWN, pattern).match(str(found.value))
     assert match is not None, f"{found.value!r} is not looked for"
     assert match.groups() == groups
 
@@ -107,7 +108,7 @@ def test_a_class_that_is_made_wrongly() -> None:
     with pytest.raises(TypeError) as found:
         call(Made)
     text = str(found.value).split("<locals>.")[-1]
-    match = ANY._CONSTRUCT.match(text)
+    match = CALLS._CONSTRUCT.match(text)
     assert match is not None
     assert match[1] == "Made"
 

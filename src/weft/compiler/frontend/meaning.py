@@ -73,6 +73,11 @@ def _own_names(fn: Definition, _: object) -> frozenset[str]:
     return frozenset(own)
 
 
+def class_of(value: object) -> type[object]:
+    """The class of a value, to type checkers that of an object."""
+    return type(value)
+
+
 def value_of(node: ast.AST, frame: FrameType | None) -> Any:
     """What a name, or an attribute of one, stood for; None where that would take running code."""
     if frame is None:
