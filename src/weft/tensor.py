@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, ca
 from weft.diagnostics import LaunchError, a_
 from weft.diagnostics.arithmetic import not_in_arithmetic
 from weft.diagnostics.hook import hush
+from weft.diagnostics.instead import OF_CLASS, ON_HOST, instead
 from weft.diagnostics.modules import present
 from weft.diagnostics.spelt import Spelt
 from weft.diagnostics.wholes import not_as_wholes
@@ -24,6 +25,7 @@ from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.drivers import default_api
 from weft.runtime.host_buffer import HostBuffer, array_as
+from weft.runtime.instead import OF_TENSORS, OF_TENSORS_THEMSELVES
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -100,6 +102,8 @@ def accelerator(device_id: int = 0) -> Device:
     return device_of(default_api(), device_id)
 
 
+@instead(OF_TENSORS, ON_HOST)
+@instead(OF_TENSORS_THEMSELVES, OF_CLASS)
 class Tensor(Spelt, Generic[T]):
     """Elements of ``T`` in row-major order, which the tensor owns.
 

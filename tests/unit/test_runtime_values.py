@@ -16,7 +16,7 @@ from weft.abi.artifact import PrintSite
 from weft.abi.formats import bits_of, pack, unpack
 from weft.abi.number_text import format_value
 from weft.diagnostics import OBJECT, LaunchError
-from weft.diagnostics.spelt import INSTEAD
+from weft.diagnostics.instead import ON_HOST
 from weft.dtype import DType
 from weft.gpu.host import DeviceContext
 from weft.runtime.dim import Dim, as_dim
@@ -187,8 +187,7 @@ def test_other_libraries_names_stay_plain_attribute_errors() -> None:
         assert getattr(one, "to_nothing", 3) == 3
         with pytest.raises(AttributeError):
             one._hidden
-        kinds = [kind.__name__ for kind in reversed(one.__class__.__mro__)]
-        named = {name: hint for kind in kinds for name, hint in INSTEAD.get(kind, {}).items()}
+        named: dict[str, str] = getattr(one.__class__, ON_HOST)
         assert named
         for name, hint in named.items():
             if not hasattr(one.__class__, name):

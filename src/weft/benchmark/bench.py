@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Concatenate, TypeVar
 
+from weft.benchmark.instead import OF_BENCHES
 from weft.benchmark.params import choices
 from weft.benchmark.report import Report, ThroughputMeasure, check_number, checked_measures
 from weft.benchmark.text import FORMATS, SUFFIXES, shown
 from weft.benchmark.timing import BenchConfig, Bencher, Measurement, check_function, checked_config
 from weft.diagnostics import LaunchError, Location, caller_location
 from weft.diagnostics.hook import pruned
+from weft.diagnostics.instead import ON_HOST, instead
 from weft.diagnostics.spelt import Spelt
 
 T = TypeVar("T")
@@ -75,6 +77,7 @@ class _Case:
             )
 
 
+@instead(OF_BENCHES, ON_HOST)
 class Bench(Spelt):
     """Measures functions one after the other or in turns, and shows the results together.
 

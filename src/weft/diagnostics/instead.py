@@ -14,11 +14,12 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 C = TypeVar("C", bound=type[Any])
-MARK = "__weft_instead__"
+MARK, ON_HOST, OF_CLASS = "__weft_instead__", "__weft_instead_on_host__", "__weft_instead_of_class__"
+"""What is said in kernels; on the host; and there of the class itself: ``Tensor.zeros``."""
 _marked: list[type[Any]] = []
 
 
-def instead(texts: Mapping[str, str]) -> Callable[[C], C]:
+def instead(texts: Mapping[str, str], mark: str = MARK) -> Callable[[C], C]:
     """Mark a class with what to write instead; its subclasses say the same where they say nothing else.
 
     Example:
@@ -29,12 +30,18 @@ def instead(texts: Mapping[str, str]) -> Callable[[C], C]:
         'write outer(w, other)'
     """
 
-    def mark(cls: C) -> C:
-        setattr(cls, MARK, {**getattr(cls, MARK, {}), **texts})
-        _marked.append(cls)
+    def marked(cls: C) -> C:
+        setattr(cls, mark, {**getattr(cls, mark, {}), **texts})
+        if mark == MARK:
+            _marked.append(cls)
         return cls
 
-    return mark
+    return marked
+
+
+def alike(text: str, names: str) -> dict[str, str]:
+    """One text for each of several names, which spaces part."""
+    return dict.fromkeys(names.split(), text)
 
 
 def written_instead(held: object, asked: str, shown: str = "", **more: str) -> str:

@@ -20,10 +20,12 @@ from typing import (
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
 from weft.diagnostics import LaunchError, a_, nearest, refuse
+from weft.diagnostics.instead import ON_HOST, instead
 from weft.diagnostics.problems import Problems
 from weft.diagnostics.spelt import Spelt
 from weft.lang.above import above
 from weft.lang.elaboration import maybe_current
+from weft.lang.instead import OF_KERNELS
 from weft.lang.launchable import AtLaunch
 from weft.lang.told_apart import same, told_apart
 
@@ -41,6 +43,8 @@ _NOTHING: Any = None
 
 class Compiled(Spelt):
     """What kernels and functions share: a definition, and its bound compile-time values."""
+
+    __weft_inside__ = "definition bound"
 
     __wrapped__: Callable[..., Any]
     __weft_compiled__ = True
@@ -119,8 +123,11 @@ class Compiled(Spelt):
         return f"<{type(self).__name__.lower()} {self.__qualname__}{values}>"
 
 
+@instead(OF_KERNELS, ON_HOST)
 class Kernel(Compiled, Generic[P]):
     """A function that runs once per thread of a launch; see ``kernel``."""
+
+    __weft_inside__ = "at_level opt_level tuned"
 
     tuned = False
     """Whether it is launched by ``launch`` of its own, which chooses its parameters (``weft.tuning``)."""

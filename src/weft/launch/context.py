@@ -120,6 +120,8 @@ class DeviceContext(MakesTiles, BaseContext):
         HostBuffer([2.0, 4.0, 6.0])
     """
 
+    __weft_inside__ = "code_of descriptor_of launches_as_usual note_guest ready_launch"
+
     load_object: Any = staticmethod(_load_object)
     _prepared = staticmethod(prepared)
 

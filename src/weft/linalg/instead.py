@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-
-def _all(text: str, names: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), text)
-
+from weft.diagnostics.instead import alike
 
 _FUNCTIONS = {
-    **_all("normalize({})", "normalized unit"),
-    **_all("norm({})", "magnitude mag len"),
-    **_all("dot({0}, {0})", "norm_sqr length_sq length_squared norm_squared"),
+    **alike("normalize({})", "normalized unit"),
+    **alike("norm({})", "magnitude mag len"),
+    **alike("dot({0}, {0})", "norm_sqr length_sq length_squared norm_squared"),
     "outer_product": "outer({}, other)",
     "T": "transpose({})",
     **{name: name + "({})" for name in ("norm", "length", "normalize", "inverse", "transpose", "trace")},
@@ -22,16 +19,16 @@ OF_PARTS = {
     **{name: f"write {text}, from weft.linalg" for name, text in _FUNCTIONS.items()},
     **{name: f"write {name}(*{{}})" for name in ("min", "max")},
     **{name: f"write {name}({{}})" for name in ("sum", "any", "all")},
-    **_all("write {}.cast(Float32)", "astype to"),
+    **alike("write {}.cast(Float32)", "astype to"),
     "math.": "write {}.map({name}), with {name} of weft.math",
     "+": "go number by number: v.map(lambda p: ...), v.map(lambda p, q: ..., w)",
-    **_all("make a vector of it: {kind}(...)", "+list +tuple"),
+    **alike("make a vector of it: {kind}(...)", "+list +tuple"),
     "<": "compare their numbers, all(p < q for p, q in zip(a, b)); weft.math.min and max take vectors,"
     " number by number",
 }
 """What vectors, matrices and quaternions say."""
 
 OF_VECTORS = {
-    **_all("write weft.math.{name}({})", "math. round clamp"),
+    **alike("write weft.math.{name}({})", "math. round clamp"),
 }
 """What vectors say otherwise: functions of ``weft.math`` take them."""

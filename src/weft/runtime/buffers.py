@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Sel
 
 from weft.diagnostics import OBJECT, LaunchError, a_, elaborating, refuse
 from weft.diagnostics.arithmetic import not_in_arithmetic
+from weft.diagnostics.instead import ON_HOST, instead
 from weft.diagnostics.wholes import not_as_wholes
 from weft.dtype import DType, DTypeLike
 from weft.runtime.allocation import Allocation
 from weft.runtime.dim import as_index
 from weft.runtime.here import Here
+from weft.runtime.instead import OF_BUFFERS, OF_DEVICE_BUFFERS
 
 if TYPE_CHECKING:
     from weft.lang.memory_types import LayoutTensor
@@ -31,12 +33,15 @@ class MakesTensor(Protocol):
         ...
 
 
+@instead(OF_BUFFERS, ON_HOST)
 class Buffer(Here, Generic[T]):
     """What device and host buffers have in common. Contexts make them.
 
     A buffer keeps its memory, its context and its device alive. Several buffers may share memory
     (see ``sub_buffer``); it is free when none of them is left and no queued work uses it.
     """
+
+    __weft_inside__ = "allocation called instead key lend lend_to_peer note_written space user"
 
     __slots__ = ("__weakref__", "_address", "_allocation", "_key", "_size", "context", "dtype")
 
@@ -234,6 +239,7 @@ def share_nothing(buffers: Sequence[Buffer[Any]]) -> bool:
     return len({buffer._allocation for buffer in buffers}) == len(buffers)  # pyright: ignore[reportPrivateUsage]
 
 
+@instead(OF_DEVICE_BUFFERS, ON_HOST)
 class DeviceBuffer(Buffer[T]):
     """Memory of a device, which kernels take as ``Pointer`` or, through a layout, as ``LayoutTensor``.
 

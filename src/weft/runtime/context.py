@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
 from weft.diagnostics import DeviceError, LaunchError, a_, in_digits
 from weft.diagnostics.brackets import bracketed
+from weft.diagnostics.instead import OF_CLASS, ON_HOST, instead
 from weft.dtype import DType, DTypeLike
 from weft.runtime import drivers, unwaited
 from weft.runtime.allocation import Allocation
@@ -19,6 +20,7 @@ from weft.runtime.driver import Device, DeviceInfo, Driver, LoadObject, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
 from weft.runtime.here import Here
 from weft.runtime.host_buffer import HostBuffer
+from weft.runtime.instead import OF_CONTEXTS, OF_CONTEXTS_THEMSELVES
 from weft.runtime.leaks import Leaks
 from weft.runtime.new_memory import allocate
 from weft.runtime.peers import PeerAccess
@@ -35,6 +37,8 @@ class _Keeping(threading.local):
         self.owners: list[object] = []
 
 
+@instead(OF_CONTEXTS, ON_HOST)
+@instead(OF_CONTEXTS_THEMSELVES, OF_CLASS)
 class BaseContext(Here, PeerAccess):
     """One device, opened, with a stream on which work runs in order and beside the host.
 
@@ -57,6 +61,12 @@ class BaseContext(Here, PeerAccess):
         ...     print(host)
         HostBuffer([0.0, 1.0, 2.0, 3.0])
     """
+
+    __weft_inside__ = (
+        "begin_capture capturing device end_capture enqueue_by_python guests handle instead keep keys "
+        "leaks load_object native note_use notes_writes queue_of queued reaches recording refuse_waiting "
+        "stream "
+    )
 
     instead = "make one in each process: `DeviceContext()`"
     load_object: ClassVar[LoadObject] = staticmethod(drivers.no_loader)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.diagnostics import LaunchError
+from weft.diagnostics.instead import ON_HOST, instead
 from weft.diagnostics.spelt import Spelt
 from weft.runtime.driver import Capture, Graph, Stream
+from weft.runtime.instead import OF_CAPTURES, OF_GRAPHS
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -33,6 +35,7 @@ class Recording:
         return found
 
 
+@instead(OF_GRAPHS, ON_HOST)
 class DeviceGraph(Spelt):
     """Work of a context that was captured by ``ctx.capture()`` and is queued again by ``replay``.
 
@@ -102,6 +105,7 @@ class DeviceGraph(Spelt):
         return f"<DeviceGraph of {len(self)} nodes on {self.context.name}>"
 
 
+@instead(OF_CAPTURES, ON_HOST)
 class GraphCapture(Spelt):
     """The context manager of ``ctx.capture()`` and ``graph.update()``."""
 

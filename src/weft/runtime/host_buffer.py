@@ -10,10 +10,12 @@ from weft.abi.formats import elements_of, from_short_bits, unpack
 from weft.diagnostics import LaunchError
 from weft.diagnostics.arithmetic import not_in_arithmetic
 from weft.diagnostics.hook import hush
+from weft.diagnostics.instead import ON_HOST, instead
 from weft.diagnostics.wholes import not_as_wholes
 from weft.dtype import DType
 from weft.runtime import unwaited
 from weft.runtime.buffers import Buffer
+from weft.runtime.instead import OF_HOST_BUFFERS
 from weft.runtime.printing import format_sequence
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@instead(OF_HOST_BUFFERS, ON_HOST)
 class HostBuffer(Buffer[T]):
     """Host memory for copies to and from a device (pinned, where the device has such).
 

@@ -6,20 +6,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from weft.diagnostics import LaunchError, a_
+from weft.diagnostics.instead import ON_HOST, instead
 from weft.diagnostics.spelt import Spelt
 from weft.runtime import unwaited
 from weft.runtime.driver import Event, Stream
+from weft.runtime.instead import OF_EVENTS, OF_STREAMS
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
     from weft.runtime.graphs import DeviceGraph
 
 
+@instead(OF_EVENTS, ON_HOST)
 class DeviceEvent(Spelt):
     """A place in a stream, reached once all that was queued before it has ended.
 
     Streams and contexts make them by ``record_event``, and wait for them by ``enqueue_wait_for``.
     """
+
+    __weft_inside__ = "capture native place"
 
     def __init__(self, native: Event, capture: DeviceGraph | None = None, place: str = "") -> None:
         self.native = native
@@ -82,6 +87,7 @@ class DeviceEvent(Spelt):
         return self.native
 
 
+@instead(OF_STREAMS, ON_HOST)
 class DeviceStream(Spelt):
     """A queue of a device's work that runs in order; contexts make them.
 
@@ -93,6 +99,8 @@ class DeviceStream(Spelt):
         ...     ctx.enqueue_fill(buffer, 7, stream=stream)
         ...     stream.synchronize()
     """
+
+    __weft_inside__ = "native record"
 
     def __init__(self, context: BaseContext, native: Stream, priority: int = 0) -> None:
         self.context = context

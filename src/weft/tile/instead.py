@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-
-def _all(text: str, names: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), text)
-
+from weft.diagnostics.instead import alike
 
 ELSEWHERE = {
     "relu": "weft.math.max(x, 0.0)",
     "maximum": "weft.math.max(x, y)",
-    **_all("weft.math.clamp(x, low, high)", "clip clamp"),
+    **alike("weft.math.clamp(x, low, high)", "clip clamp"),
     "minimum": "weft.math.min(x, y)",
-    **_all("1.0 / (1.0 + exp(-x)), with exp of weft.math", "sigmoid"),
+    **alike("1.0 / (1.0 + exp(-x)), with exp of weft.math", "sigmoid"),
     "softmax": "the five lines: p = exp(x - x.max(axis=1)), then p / p.sum(axis=1)",
     "log_softmax": "y = x - x.max(axis=1), then y - log(exp(y).sum(axis=1))",
-    **_all("x.sum(axis=1) / n, with n elements in a row", "mean"),
-    **_all("x.reduce(lambda a, b: a * b, axis=1)", "prod"),
-    **_all("x.shape, and multiply; len(x) is how many this thread holds", "size numel"),
-    **_all("len(x.shape)", "ndim rank"),
-    **_all("x.transpose()", "trans permute swapaxes T"),
-    **_all("x.cast(Float16)", "astype to"),
-    **_all("x.scan(lambda a, b: ...)", "associative_scan cumprod"),
-    **_all("x.reshape(m, n); extents of 1 spread out by themselves", "view broadcast_to expand_dims"),
-    **_all(
+    **alike("x.sum(axis=1) / n, with n elements in a row", "mean"),
+    **alike("x.reduce(lambda a, b: a * b, axis=1)", "prod"),
+    **alike("x.shape, and multiply; len(x) is how many this thread holds", "size numel"),
+    **alike("len(x.shape)", "ndim rank"),
+    **alike("x.transpose()", "trans permute swapaxes T"),
+    **alike("x.cast(Float16)", "astype to"),
+    **alike("x.scan(lambda a, b: ...)", "associative_scan cumprod"),
+    **alike("x.reshape(m, n); extents of 1 spread out by themselves", "view broadcast_to expand_dims"),
+    **alike(
         "the number itself: layouts and strides say the rest",
         "multiple_of max_contiguous max_constancy assume",
     ),
-    **_all("a LayoutTensor: tile.load(x, (i, j), (64, 64))", "make_block_ptr make_tensor_descriptor advance"),
-    **_all("sort, from weft.kernels, or block.radix_sort(v), from weft.gpu", "sort topk argsort"),
-    **_all("tile.gather(x, n - 1 - tile.arange(n))", "flip"),
-    **_all("tile.atomic_add(counts, t, 1), of a tensor of counts", "histogram"),
-    **_all("t.map(lambda i: randint(seed, i, low, high)), with randint of weft.random", "randint randint4x"),
-    **_all("tile.store of each part: tiles are not joined", "cat join interleave concatenate stack"),
+    **alike(
+        "a LayoutTensor: tile.load(x, (i, j), (64, 64))", "make_block_ptr make_tensor_descriptor advance"
+    ),
+    **alike("sort, from weft.kernels, or block.radix_sort(v), from weft.gpu", "sort topk argsort"),
+    **alike("tile.gather(x, n - 1 - tile.arange(n))", "flip"),
+    **alike("tile.atomic_add(counts, t, 1), of a tensor of counts", "histogram"),
+    **alike("t.map(lambda i: randint(seed, i, low, high)), with randint of weft.random", "randint randint4x"),
+    **alike("tile.store of each part: tiles are not joined", "cat join interleave concatenate stack"),
 }
 """Functions and methods alike."""
 
@@ -59,14 +58,14 @@ OF_TILES = {
     "math.": "write weft.math.{name}({})",
     "@": "write tile.dot(a, b)",
     "[]=": "make another: tile.where(tile.arange(n) == i, x, {}), whose i-th element is x",
-    **_all(
+    **alike(
         "leave it out: a reduction along an axis keeps it, with extent 1, and t[:, 0] takes it away",
         "keepdims= keepdim= keep_dims=",
     ),
 }
 """What a ``Tile`` says."""
 
-OF_ARGUMENTS = _all(
+OF_ARGUMENTS = alike(
     "leave it out: beyond the edges is other=; else tile.where(mask, t, 0.0) of what is loaded",
     "mask= other=",
 )

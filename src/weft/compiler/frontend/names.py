@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.compiler.frontend.names_of_cuda import OF_CUDA, OF_GROUPS
 from weft.compiler.frontend.names_of_warp import OF_TURNS, UNMISTAKABLE
+from weft.diagnostics.instead import alike as _all
 from weft.dtype import as_dtype
 from weft.lang.above import above
 from weft.lang.number import type_name
@@ -30,10 +31,6 @@ _SHARED = "stack_allocation(Float32, 256, address_space=AddressSpace.SHARED), fr
 _ATOMIC = "Atomic.fetch_{}(pointer + i, value), from weft.atomic"
 _WRAPS = "a loop of Atomic.compare_exchange, from weft.atomic, that writes {}"
 _OVER = "global_idx.x, from weft.gpu, in a launch over=n"
-
-
-def _all(text: str, names: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), text)
 
 
 _ELSEWHERE = {

@@ -6,11 +6,7 @@ import builtins
 import sys
 
 from weft.compiler.frontend.names import advice
-
-
-def _all(text: str, names: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), text)
-
+from weft.diagnostics.instead import alike as _all
 
 MOJOS = {
     # gpu

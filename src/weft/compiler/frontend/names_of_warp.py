@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-
-def _all(text: str, names: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), text)
-
+from weft.diagnostics.instead import alike as _all
 
 OF_TURNS = {
     **_all("q.rotate(v)", "quat_rotate transform_vector"),
