@@ -158,6 +158,10 @@ REFUSED = {
     "x[0] = v[0].sum()": ("no attribute `sum`", r"write sum\(v\[0\]\)"),
     "x[0] = v[0].max()": ("no attribute `max`", r"write max\(\*v\[0\]\)"),
     "v[0] = v[0].floor()": ("no attribute `floor`", r"write weft.math.floor\(v\[0\]\)"),
+    "v[0] = v[0].tanh()": ("no attribute `tanh`", r"write weft.math.tanh\(v\[0\]\)"),
+    "m[0] = m[0].exp()": ("no attribute `exp`", r"write m\[0\].map\(exp\), with exp of weft.math"),
+    "w = v[0]; v[0] = numpy.sqrt(w)": ("computes at compile time", r"write weft.math.sqrt\(w\)"),
+    "n = m[0]; m[0] = numpy.sqrt(n)": ("computes at compile time", r"write n.map\(sqrt\)"),
     "x[0] = x[0].sqrt()": ("no attribute `sqrt`", r"write weft.math.sqrt\(x\[0\]\)"),
     "v[0] = wp.quat_rotate(q[0], v[0])": ("`wp.quat_rotate` is not defined", r"write q.rotate\(v\)"),
     "x[0] = smoothstep(0.0, 1.0, x[1])": ("not defined", "clamp"),
@@ -169,6 +173,7 @@ REFUSED = {
 
 
 SOURCE = """
+import numpy
 from weft import Float32, Pointer, kernel, math
 from weft.atomic import Atomic
 from weft.linalg import mat33, quat, vec2, vec3
