@@ -336,6 +336,32 @@ def test_copies_that_are_not_waited_for() -> None:
         assert codes_of(copied, target, waits=True) == []
 
 
+# -- conditions that C groups otherwise ----------------------------------------------------------------------
+
+
+@kernel
+def as_in_c(x: Pointer[Int32], n: Int, m: Int):
+    i = global_idx.x
+    if i < n & i > 2:
+        x[i] += 1
+    while x[0] == 1 | m < n:
+        x[0] += 1
+
+
+@kernel
+def as_in_python(x: Pointer[Int32], n: Int, m: Int):
+    i, flags, MASK = global_idx.x, x[0], x[1]
+    if (i < n) & (i > 2) or i < n & m or 0 < i < n or i < n + m < 7:
+        x[i] += 1
+    if 0 < flags & 6 < 4 or 0 < flags & MASK < 4:
+        x[i] += 1
+
+
+def test_conditions_that_c_groups_otherwise() -> None:
+    assert codes_of(as_in_c, "native") == ["chained-condition", "chained-condition"]
+    assert codes_of(as_in_python, "native") == []
+
+
 # -- places of tiles that count elements -------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from types import CodeType, FunctionType
 from typing import Any, cast
 
 from weft.compiler.frontend.by_value import ByValue
+from weft.compiler.frontend.chained import note_chained
 from weft.compiler.frontend.closures import written
 from weft.compiler.frontend.desugar import desugar
 from weft.compiler.frontend.hostcalls import names_of
@@ -446,6 +447,7 @@ def _staged(
     if problems:
         raise CompileError(problems)
     note_unread(fn, tree, nodes)
+    note_chained(fn, nodes)
     if declare_parts(tree, nodes) | desugar(tree.body, nodes):
         nodes = walk(tree)
     note_named(nodes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args, get_origin
 
+from weft.compiler.frontend.chained import chained
 from weft.compiler.frontend.draft import Draft, reached
 from weft.compiler.frontend.unread import unread
 from weft.compiler.ir.core import Function
@@ -34,7 +35,7 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
     found: list[Diagnostic] = []
     drafts = reached(kernels)
     for definition in dict.fromkeys(draft.definition for draft in drafts):
-        found += unread(definition)
+        found += unread(definition) + chained(definition)
     for draft in drafts:
         found += [doubt.diagnostic for doubt in draft.doubts if doubt.value is None]
         found += countdowns(draft)
