@@ -79,6 +79,7 @@ OPTIONAL = {
     ("gpu.barrier", "whole"),
     ("llvm.call", "callee"),
     ("gpu.shuffle", "mask"),
+    ("llvm.mlir.addressof", "count"),
     ("weft.host_stuck", "place"),
 }
 WORDS = {"predicate", "dimension", "bin_op", "ordering", "effects", "fastmath"}

@@ -292,7 +292,7 @@ class _Parser(Reader):
         a: dict[str, Any] = self.checked(GLOBAL, self.tail().attributes)
         data: bytes | None = a["value"].encode(errors="surrogateescape") if "value" in a else None
         shape = a["space"], a["elem_type"], a["count"], a["alignment"]
-        return Global(a["sym_name"], *shape, data, a["kind"] == "external")
+        return Global(a["sym_name"], *shape, data, a["kind"] == "external", a["kind"] == "scratch")
 
     def checked(self, sorts: AttributeSorts, found: dict[str, Attribute]) -> dict[str, Attribute]:
         """The attributes, which are of their sorts."""

@@ -3,9 +3,9 @@
 All threads of the block come to an operation, as to a barrier, or none. Blocks may have one to three axes,
 and have whole warps: a multiple of 32 threads, which are counted x fastest. Steps have the same order on
 all devices, so results are the same bit for bit. They are there on NVIDIA GPUs from compute capability 7.0
-on and on CPUs, made of ``weft.gpu.warp`` and ``barrier()`` where no instruction is named. Each operation
-has its own shared memory and waits until it may be used again, so that operations may follow each other,
-also in loops.
+on and on CPUs, made of ``weft.gpu.warp`` and ``barrier()`` where no instruction is named. Operations wait
+until their shared memory may be used again, so that they may follow each other, also in loops; but for those
+of ``histogram`` and ``radix_sort`` it is one place for all of a kernel.
 
 Example:
     >>> from weft import Float32, Pointer, kernel
@@ -35,10 +35,12 @@ from weft.atomic import Atomic
 from weft.bit import pop_count
 from weft.diagnostics import refuse
 from weft.diagnostics.modules import present
+from weft.dtype import as_dtype
 from weft.gpu import warp
 from weft.gpu.lanes import block_thread, block_threads, chosen, lane_id, warp_id
 from weft.gpu.sorting import ordered, sorted_keys, unordered
 from weft.gpu.votes import Word, combined, has_reduction, reduced
+from weft.lang.allocate import shared_memory
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
 from weft.lang.hints import kind_of
@@ -96,18 +98,21 @@ def reduce(value: T, function: Callable[[T, T], T] | Word) -> T:
 @func
 def _reduced(value: Any, function: Any) -> Any:
     own = warp.reduce(value, function)  # of Bools a sum is an Int
-    parts = stack_allocation(_type_of(own), _WARPS, address_space=AddressSpace.SHARED)
+    parts = _scratch(_type_of(own), _WARPS)
     if lane_id() == 0:
         parts[warp_id()] = own
     _barrier()
     if threads_are_loops():
-        if block_thread() == 0:
+        if block_thread() == 0:  # whose function can wait for no others, and so use no scratch
             _combine_in_turn(parts, function)
         _barrier()
         total = parts[0]
+        _barrier()
     else:
-        total = _of_warps(parts, function)
-    _barrier()
+        warps, lane = _warps().cast(Int32), lane_id().cast(Int32)
+        part = parts[(lane < warps).select(lane, 0)]
+        _barrier()
+        total = _of_warps(part, warps, lane, function)
     return total
 
 
@@ -121,10 +126,8 @@ def _combine_in_turn(parts: Any, function: Any) -> None:
         step *= 2
 
 
-def _of_warps(parts: Any, function: Any) -> Any:
-    """What the warps have made, combined, in all lanes."""
-    warps, lane = _warps().cast(Int32), lane_id().cast(Int32)
-    total = parts[(lane < warps).select(lane, 0)]
+def _of_warps(total: Any, warps: Any, lane: Any, function: Any) -> Any:
+    """What the warps have made, each in the lane of its number, combined, in all lanes."""
     if isinstance(function, str) and has_reduction(total):
         if function in ("add", "xor"):
             total = (lane < warps).select(total, _type_of(total)(0))
@@ -163,7 +166,7 @@ def prefix_sum(value: T, *, exclusive: bool = False) -> T:
 @func
 def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
     through = warp.prefix_sum(value)
-    parts = stack_allocation(_type_of(through), _WARPS, address_space=AddressSpace.SHARED)
+    parts = _scratch(_type_of(through), _WARPS)
     if lane_id() == warp.WARP_SIZE - 1:
         parts[warp_id()] = through
     _barrier()
@@ -172,9 +175,13 @@ def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
             _scan_in_turn(parts)
         _barrier()
         before = parts[warp_id()]
+        _barrier()
     else:
-        before = warp.shuffle_idx(_before_warps(parts), warp_id())
-    _barrier()
+        lane = lane_id().cast(Int32)
+        has_part = lane < _warps().cast(Int32)
+        part = chosen(has_part, parts[has_part.select(lane, 0)], parts.element_type(0))
+        _barrier()
+        before = warp.shuffle_idx(warp.prefix_sum(part, exclusive=True), warp_id())
     if exclusive:
         last = warp.shuffle_up(through, 1)
         return combined("add", before, chosen(lane_id() > 0, last, _type_of(through)(0)))
@@ -183,7 +190,7 @@ def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
 
 @func
 def _scan_in_turn(parts: Any) -> None:
-    """What lanes do in ``_before_warps``, by one thread: the parts become the sums of those before."""
+    """What lanes do elsewhere, by one thread: the parts become the sums of those before."""
     warps, step = _warps(), Int(1)
     while step < warps:
         for n in range(warps - 1, step - 1, -1):
@@ -192,14 +199,6 @@ def _scan_in_turn(parts: Any) -> None:
     for n in range(warps - 1, 0, -1):
         parts[n] = parts[n - 1]
     parts[0] = parts.element_type(0)
-
-
-def _before_warps(parts: Any) -> Any:
-    """In each lane, the sum of the parts of the warps before that of its number."""
-    lane = lane_id().cast(Int32)
-    has_part = lane < _warps().cast(Int32)
-    part = chosen(has_part, parts[has_part.select(lane, 0)], parts.element_type(0))
-    return warp.prefix_sum(part, exclusive=True)
 
 
 def broadcast(value: T, thread: NumberLike = 0) -> T:
@@ -214,7 +213,7 @@ def broadcast(value: T, thread: NumberLike = 0) -> T:
 def _broadcast(value: Any, thread: Int) -> Any:
     if threads_are_loops():
         assert 0 <= thread < block_threads(), "the block has no such thread"
-    place = stack_allocation(_type_of(value), 1, address_space=AddressSpace.SHARED)
+    place = _scratch(_type_of(value), 1)
     if block_thread() == thread:
         place[0] = value
     _barrier()
@@ -240,7 +239,7 @@ def exchange(value: T, thread: NumberLike, *, most: int = _MOST) -> T:
 def _exchanged(value: Any, thread: Int, *, most: Comptime[int]) -> Any:
     if threads_are_loops():
         assert 0 <= thread < block_threads() <= most, "the block has no such thread"
-    places = stack_allocation(_type_of(value), most, address_space=AddressSpace.SHARED)
+    places = _scratch(_type_of(value), most)
     places[block_thread()] = value
     _barrier()
     found = places[thread]
@@ -333,7 +332,7 @@ def _rearranged(items: Any, *, striped: Comptime[bool], most: Comptime[int]) -> 
     count = len(items)
     kind = _type_of(items[0])
     room: int = _spread(count * most, count)
-    places = stack_allocation(kind, room, address_space=AddressSpace.SHARED)
+    places = _scratch(kind, room)
     thread, threads = block_thread(), block_threads()
     near = [_spread(thread * count + n, count) for n in range(count)]
     far = [_spread(n * threads + thread, count) for n in range(count)]
@@ -383,6 +382,11 @@ def radix_sort(key: Any, value: Any = None, *, descending: bool = False, most: i
         return unordered(sorted_keys(ordered(given, descending), most=most)[0], type(given), descending)
     bits, source = sorted_keys(ordered(given, descending), most=most, sources=True)
     return unordered(bits, type(given), descending), exchange(value, source, most=most)
+
+
+def _scratch(kind: Any, count: int) -> Any:
+    """Shared memory for what threads hand each other at once, up to the barrier that ends the operation."""
+    return shared_memory(as_dtype(kind), count, scratch=True)
 
 
 def _type_of(value: object) -> Any:

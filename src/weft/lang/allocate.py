@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from weft.compiler.ir.core import Global
 from weft.compiler.ir.types import I8, pointer
 from weft.diagnostics import refuse
@@ -44,17 +46,50 @@ def _units(dtype: DType, count: int) -> int:
     return count if dtype.is_number else count * dtype.itemsize
 
 
-def shared_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:
-    """Memory of the block for ``count`` elements; if that is too much, the kernel is refused in the end."""
-    b, space = current(), AddressSpace.SHARED
-    size = count * dtype.itemsize
-    memory = Global("shared", space, memory_type(dtype), _units(dtype, count), alignment)
+def shared_memory(
+    dtype: DType,
+    count: int,
+    alignment: int = _WIDEST,
+    *,
+    scratch: bool = False,
+    what: str = "",
+    hint: str | Sequence[str] = "",
+    notes: Sequence[str] = (),
+) -> Pointer[object]:
+    """Memory of the block for ``count`` elements; if that is too much, the kernel is refused in the end.
+
+    All ``scratch`` of a kernel begins at one place. It is for what threads hand each other at once, and who
+    takes it keeps the rule by which that is right: behind the last access of each use, and before anything of
+    the program runs, is a barrier of all threads. So what comes next may write without one.
+
+    Args:
+        dtype: of the elements.
+        count: how many there are.
+        alignment: in bytes.
+        scratch: whether the elements are needed between barriers only.
+        what: the beginning of what is said where a block has not so much, up to the number of bytes.
+        hint: what to write then.
+        notes: what else is said then.
+    """
+    b, size, space = current(), count * dtype.itemsize, AddressSpace.SHARED
+    memory = (
+        Global("scratch", space, I8, size, max(alignment, dtype.alignment), scratch=True)
+        if scratch
+        else Global("shared", space, memory_type(dtype), _units(dtype, count), alignment)
+    )
     made = _named(b, memory, dtype, count)
-    b.elaborator.take_shared_memory(f"{count} elements of {dtype} are", size)
+    b.elaborator.take_shared_memory(what or f"{count} elements of {dtype} are", size, hint, notes)
     return made
 
 
-def check_shared_memory(what: str, size: int, taken: int, target: Target) -> None:
+def check_shared_memory(
+    what: str,
+    size: int,
+    taken: int,
+    target: Target,
+    hint: str | Sequence[str] = "",
+    notes: Sequence[str] = (),
+) -> None:
     """Refuse ``what`` if a block has not ``size`` bytes of static shared memory beside those taken.
 
     Raises:
@@ -62,13 +97,13 @@ def check_shared_memory(what: str, size: int, taken: int, target: Target) -> Non
     """
     if taken + size > target.static_limit:
         there = f", beside {taken} bytes taken before" if taken else ""
-        hint = "use a smaller tile, or reuse one that is no longer needed"
-        if taken + size <= target.shared_limit:
+        if not hint and taken + size <= target.shared_limit:
             most = target.shared_limit
             hint = f"dynamic_shared_memory(...) and shared_mem_bytes= at the launch allow {most} bytes"
+        hint = hint or "use a smaller tile, or reuse one that is no longer needed"
         message = f"{what} {size} bytes of shared memory{there}; "
         message += f"{target.name} allows {target.static_limit} bytes of static size per block"
-        refuse("shared-memory", message, hint=hint)
+        refuse("shared-memory", message, hint=hint, notes=notes)
 
 
 def dynamic_shared_memory(dtype: DType, alignment: int) -> Pointer[object]:

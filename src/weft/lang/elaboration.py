@@ -107,7 +107,9 @@ class Elaborator(Protocol):
         """Whether the code at hand may be elaborated for other types too, as its text stands."""
         ...
 
-    def take_shared_memory(self, what: str, size: int, /) -> None:
+    def take_shared_memory(
+        self, what: str, size: int, hint: str | Sequence[str] = "", notes: Sequence[str] = (), /
+    ) -> None:
         """The code at hand takes ``size`` bytes of what a block shares."""
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from weft.gpu import warp
@@ -10,10 +11,9 @@ from weft.gpu.sync import barrier
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
 from weft.lang.generic import written
-from weft.lang.pointer import AddressSpace
-from weft.memory import stack_allocation
-from weft.tile.distribution import LANE_BITS, Bit, Distribution, bits_of, first_of
+from weft.tile.distribution import LANE_BITS, Bit, Distribution, Shape, bits_of, first_of
 from weft.tile.registers import halves, joined, picked, pieces
+from weft.tile.room import between_barriers
 
 __all__ = ["distributed", "in_vectors", "within_threads"]
 
@@ -28,9 +28,8 @@ def distributed(source: Distribution, values: Any, to: Distribution) -> Any:
     wanted = _without(to, source)
     chosen = _selections(source, wanted)
     if chosen is None:
-        threads = 1 << len(source.threads)
-        shape = source.shape
-        values = _through(values, source=source, to=wanted, shape=shape, threads=threads)
+        memory, pitch = _room(written(values.dtype), source.shape)
+        values = _through(memory, values, source=source, to=wanted, pitch=pitch)
         return picked(values, _places(wanted.registers, to))
     registers = list(source.registers)
     for number, bit in chosen:
@@ -108,22 +107,23 @@ def _places(registers: tuple[Bit, ...], to: Distribution) -> list[int]:
     ]
 
 
+def _room(kind: Any, shape: Shape) -> tuple[Any, int]:
+    """Shared memory for a tile, and how far apart its rows begin: at different banks."""
+    pitch = shape[-1] + (_LINE // kind.dtype.itemsize if len(shape) > 1 and shape[0] > 1 else 0)
+    why = "threads swap elements there: it is combined with a tile that they hold otherwise"
+    return between_barriers(kind, prod(shape[:-1]) * pitch, (shape, kind.dtype), why), pitch
+
+
 @func
 def _through(
+    memory: Any,
     values: Any,
     *,
     source: Comptime[Distribution],
     to: Comptime[Distribution],
-    shape: Comptime[tuple[int, ...]],
-    threads: Comptime[int],
+    pitch: Comptime[int],
 ) -> Any:
-    """By shared memory, in rows that begin at different banks."""
-    kind = _element(values)
-    pitch = shape[-1] + (_LINE // kind.dtype.itemsize if len(shape) > 1 and shape[0] > 1 else 0)
-    rows = 1
-    for extent in shape[:-1]:
-        rows *= extent
-    memory = stack_allocation(kind, rows * pitch, address_space=AddressSpace.SHARED)
+    """By shared memory, which is scratch: nobody reads it any more behind the second barrier."""
     if first_of(source.replicas):
         _write(memory, values, source, pitch)
     barrier()
@@ -166,7 +166,3 @@ def _read(memory: Any, distribution: Distribution, pitch: int) -> Any:
             for place in _offsets(distribution, pitch, width)
         ]
     )
-
-
-def _element(values: Any) -> Any:
-    return written(values.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from weft.diagnostics import refuse
@@ -13,11 +14,10 @@ from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
 from weft.lang.elaboration import current
 from weft.lang.generic import written
-from weft.lang.pointer import AddressSpace
-from weft.lang.scalars import Int32
-from weft.memory import stack_allocation
-from weft.tile.distribution import LANE_BITS, Distribution
+from weft.lang.scalars import Int32, UInt8
+from weft.tile.distribution import LANE_BITS, Distribution, Shape
 from weft.tile.registers import halves, joined
+from weft.tile.room import CHUNK, between_barriers
 from weft.tile.tile import Tile
 
 __all__ = ["axis_of", "best", "reduced"]
@@ -111,17 +111,22 @@ def _of_warps(
     each = [n for n in range(threads) if n not in across]
     own = [n for n in each if (found := distribution.threads[n]) is not None and found[0] != axis]
     replicas = sum(1 << n for n in each if n not in own)
-    parts = _gathered(
-        values, own=tuple(own), across=across, replicas=replicas, count=count, kinds=_kinds(values)
-    )
+    memories = _room(values, count << len(own) + len(across), distribution.shape)
+    parts = _gathered(memories, values, own=tuple(own), across=across, replicas=replicas)
     total = parts[: len(values)]
     for n in range(1, 1 << len(across)):
         total = combine(total, parts[n * len(values) : (n + 1) * len(values)])
     return total
 
 
-def _kinds(values: Values) -> tuple[Any, ...]:
-    return tuple([written(each.dtype) for each in values])
+def _room(values: Values, count: int, shape: Shape) -> Values:
+    """Shared memory for so many elements of each."""
+    kinds = [written(each.dtype) for each in values]
+    sizes = [-(-count * kind.dtype.itemsize // CHUNK) * CHUNK for kind in kinds]
+    why, more = "warps combine there what each has", "or give the block fewer threads"
+    memory = between_barriers(UInt8, sum(sizes), (shape, kinds[0].dtype), why, more)
+    starts = accumulate(sizes[:-1], initial=0)
+    return tuple([(memory + start).bitcast(kind) for start, kind in zip(starts, kinds, strict=True)])
 
 
 def _packed(bits: Sequence[int]) -> Any:
@@ -134,19 +139,16 @@ def _packed(bits: Sequence[int]) -> Any:
 
 @func
 def _gathered(
+    memories: Any,
     values: Any,
     *,
     own: Comptime[tuple[int, ...]],
     across: Comptime[tuple[int, ...]],
     replicas: Comptime[int],
-    count: Comptime[int],
-    kinds: Comptime[tuple[Any, ...]],
 ) -> Any:
-    """What each of several warps has, for all of them."""
+    """What each of several warps has, for all of them; the memory is scratch."""
+    count = values[0].lanes
     ways, elements = 1 << len(across), count << len(own)
-    memories = tuple(
-        [stack_allocation(kind, ways * elements, address_space=AddressSpace.SHARED) for kind in kinds]
-    )
     here, part = _packed(own) * count, _packed(across) * elements
     if thread_idx.x & replicas == 0:
         for memory, each in zip(memories, values, strict=True):

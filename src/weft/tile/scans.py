@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft.gpu import block, warp
+from weft.gpu import warp
 from weft.gpu.indices import thread_idx
+from weft.gpu.sync import barrier
+from weft.lang.comptime import Comptime
+from weft.lang.decorators import func
 from weft.lang.number import number_class
 from weft.lang.scalars import Bool
 from weft.tile.distribution import LANE_BITS, bits_of
 from weft.tile.reductions import axis_of
 from weft.tile.registers import flipped
+from weft.tile.room import between_barriers
 from weft.tile.tile import Tile
 
 __all__ = ["scanned"]
@@ -34,15 +38,26 @@ def scanned(tile: Tile[Any], function: Callable[[Any, Any], Any], axis: int) -> 
             second = number_class(Bool.dtype, len(tile))(*flags)
         else:
             number = distribution.threads.index((axis, bit))
-            other = _of_thread(all_, number, 1 << len(distribution.threads))
+            other = _of_thread(tile, all_, number)
             second = thread_idx.x >> number & 1 != 0
         through = second.select(function(other, through), through)
         all_ = second.select(function(other, all_), function(all_, other))
     return Tile[Any](distribution, through)
 
 
-def _of_thread(values: Any, bit: int, threads: int) -> Any:
+def _of_thread(tile: Tile[Any], values: Any, bit: int) -> Any:
     """What the thread has whose number differs in a bit."""
     if bit < LANE_BITS:
         return warp.shuffle_xor(values, 1 << bit)
-    return block.exchange(values, thread_idx.x ^ (1 << bit), most=threads)
+    threads, why = 1 << len(tile.distribution.threads), "warps give each other there what each has"
+    memory = between_barriers(type(values), threads, (tile.shape, values.dtype), why)
+    return _exchanged(memory, values, by=1 << bit)
+
+
+@func
+def _exchanged(memory: Any, values: Any, *, by: Comptime[int]) -> Any:
+    memory[thread_idx.x] = values
+    barrier()
+    found = memory[thread_idx.x ^ by]
+    barrier()
+    return found

@@ -16,14 +16,13 @@ from weft.gpu.sync import barrier
 from weft.gpu.wgmma import async_proxy_fence
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
-from weft.lang.generic import written
 from weft.lang.intrinsics import Feature, current_target
-from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.pointer import Pointer
 from weft.lang.spec import Leaf, Spec, leaves_of, spec_of
-from weft.memory import stack_allocation
 from weft.record import record
 from weft.tile.distribution import Distribution, Shape, first_of
 from weft.tile.registers import joined, pieces
+from weft.tile.room import CHUNK, for_the_kernel
 from weft.tile.running import settle
 from weft.tile.tile import Tile
 
@@ -31,8 +30,6 @@ __all__ = ["LINE", "Staged", "place", "staged"]
 
 LINE = 128
 """Bytes of a row of a panel, at most."""
-CHUNK = 16
-"""Bytes that stay together."""
 T = TypeVar("T")
 
 
@@ -160,10 +157,7 @@ def staged(tile: Tile[Any]) -> Staged[Any]:
 
     All threads of the block come here. A line that runs again, in a loop say, writes to the same memory.
     """
-    rows, columns = tile.shape
-    memory = stack_allocation(
-        written(tile.dtype), rows * columns, address_space=AddressSpace.SHARED, alignment=1024
-    )
+    memory = for_the_kernel(tile.shape, tile.dtype, alignment=1024)
     _store(memory, tile.values, distribution=tile.distribution)
     return Staged(memory, tile.shape)
 

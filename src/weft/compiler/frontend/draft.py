@@ -126,7 +126,9 @@ def reached(drafts: Iterable[Draft]) -> list[Draft]:
 
 def shared_memory(drafts: Iterable[Draft]) -> int:
     """How many bytes of it are what a block shares."""
-    found = set[Global]().union(*[draft.memory for draft in drafts])
+    found = list[Global]()
+    for memory in set[Global]().union(*[draft.memory for draft in drafts]):
+        _enter(memory, found)
     return sum(
         g.count * max(1, g.element.bits // 8) for g in _with_room(found) if g.space == AddressSpace.SHARED
     )
@@ -157,7 +159,7 @@ def assemble(kernels: Sequence[Draft], target: Target) -> tuple[Module, list[dic
             elif isinstance(what, Global):
                 name = memory.get(what) or _place(what, module.globals, names)
                 memory[what] = name
-                op.attrs = {"global_name": name}
+                op.attrs = {"global_name": name, **({"count": what.count} if what.scratch else {})}
             else:
                 number = sum(map(len, sites))
                 op.attrs = {"site": number}
@@ -191,15 +193,24 @@ def _unique(name: str, taken: set[str]) -> str:
     return found
 
 
+def _enter(memory: Global, known: list[Global]) -> int:
+    """Enter memory into a module's; gives its number there.
+
+    All that is sized from outside is one, as is all scratch, as long and aligned as any of it asks.
+    """
+    if memory.external or memory.scratch:
+        for n, g in enumerate(known):
+            if (g.external, g.scratch, g.space) == (memory.external, memory.scratch, memory.space):
+                known[n] = replace(g, count=max(g.count, memory.count), align=max(g.align, memory.align))
+                return n
+    known.append(memory)
+    return len(known) - 1
+
+
 def _place(memory: Global, known: list[Global], names: set[str]) -> str:
-    """Enter memory into a module's; all that is sized from outside is one, aligned as any of it asks."""
-    if memory.external:
-        for n, other in enumerate(known):
-            if other.external and other.space == memory.space:
-                known[n] = replace(other, align=max(other.align, memory.align))
-                return other.name
-        made = replace(memory, name=_unique(memory.name, names))
-    else:
-        made = replace(memory, name=_unique(f"{memory.name}_{1 + sum(not g.external for g in known)}", names))
-    known.append(made)
-    return made.name
+    """Enter memory into a module's, where it is given a name."""
+    before, n = len(known), _enter(memory, known)
+    if n == before:
+        number = "" if memory.external else f"_{1 + sum(not g.external for g in known[:n])}"
+        known[n] = replace(memory, name=_unique(f"{memory.name}{number}", names))
+    return known[n].name

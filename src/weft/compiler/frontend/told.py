@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from weft.abi.artifact import AskedTiles, AssertSite, Piece, Site
@@ -96,7 +97,7 @@ class Told:
         """The code at hand asks which thread runs it."""
         self.under_way[-1].uses_thread |= staging_at_hand().live
 
-    def take_shared_memory(self, what: str, size: int) -> None:
+    def take_shared_memory(self, what: str, size: int, hint: str | Sequence[str] = "", *notes: str) -> None:
         """Note that the code at hand has taken ``size`` bytes of what a block shares, as ``what`` says.
 
         If that is too much the kernel is refused, but only where all that it reaches is known: what is taken
@@ -106,7 +107,7 @@ class Told:
         if staging_at_hand().live:
             try:
                 taken = shared_memory(self.under_way) - size
-                check_shared_memory(what, size, taken, self.target)
+                check_shared_memory(what, size, taken, self.target, hint, notes)
             except CompileError as error:
                 f = draft.function
                 draft.refused.append(located_here(error, f.file, f.line, f.source_name))

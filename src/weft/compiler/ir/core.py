@@ -192,7 +192,8 @@ class Function:
 class Global:
     """Constant or shared memory of a module: ``data`` is the text of a constant, without its end.
 
-    An ``external`` one is sized from outside: the shared memory whose size the launch gives.
+    An ``external`` one is sized from outside: the shared memory whose size the launch gives. Several that are
+    ``scratch`` are one in a module: nobody needs what is in one when another is used.
     """
 
     name: str
@@ -202,6 +203,7 @@ class Global:
     align: int
     data: bytes | None = None
     external: bool = False
+    scratch: bool = False
 
 
 @record(frozen=False, eq=False)

@@ -31,7 +31,7 @@ _AXIS = "dimension:x|y|z"
 
 SPECS: dict[str, OpSpec] = {}
 GLOBAL = AttributeSorts(
-    "sym_name:name kind:external|constant|uninitialized space:count elem_type:type count:count"
+    "sym_name:name kind:external|constant|uninitialized|scratch space:count elem_type:type count:count"
     " alignment:power value?:str"
 )
 """What is written of memory of a module."""
@@ -139,12 +139,13 @@ _pure("vector.insertelement", "source:data dest:vec position:index", "dest", typ
 _pure("vector.shuffle", "v1:vec v2:v1", "vec", "mask:ints", types=rules.shuffles, verify=rules.mask_in_range)
 
 # Memory. ``llvm.alloca`` has the function's life: of one thread, or of ``count`` elements for each of many.
+# ``llvm.mlir.addressof`` says of scratch how many bytes it means.
 _place = "elem_type:type count:count alignment:power wide?:bool"
 _order = f"ordering:{_ORDERINGS} syncscope:str"
 _maybe = f"ordering?:{_ORDERINGS} syncscope?:str"
 _pure("llvm.getelementptr", "base:ptr index:index", "base", "elem_type:type")
 _pure("llvm.addrspacecast", "arg:ptr", "ptr")
-_pure("llvm.mlir.addressof", "", "ptr", "global_name:symbol")
+_pure("llvm.mlir.addressof", "", "ptr", "global_name:symbol count?:count")
 _pure("llvm.inttoptr", "arg:i64", "ptr")
 _pure("llvm.ptrtoint", "arg:ptr", "i64", lets_go=True)
 CASTS["llvm.inttoptr"], CASTS["llvm.ptrtoint"] = "inttoptr", "ptrtoint"

@@ -123,7 +123,8 @@ class _Printer:
         self.lines.append(f"}}){target} : () -> ()")
 
     def memory(self, g: Global) -> None:
-        kind = "external" if g.external else "constant" if g.data is not None else "uninitialized"
+        kind = "constant" if g.data is not None else "scratch" if g.scratch else "uninitialized"
+        kind = "external" if g.external else kind
         value = f', "value" = {quoted(g.data)}' if g.data is not None else ""
         self.lines.append(
             f'  "weft.global"() {{"sym_name" = {quoted(g.name)}, "kind" = "{kind}", '

@@ -131,7 +131,7 @@ class Origins:
         elif op.name == "llvm.mlir.addressof":
             found = self.memory[str(op.attrs["global_name"])]
             if not found.external:
-                size = found.count * size_of(found.element.bits)
+                size = bytes_of(op, found)
                 made = Origin(0, 0, size, self.cells_of(op), step=found.align)
             else:
                 made = Origin(0, 0, self.dynamic, self.cells_of(op), step=found.align)
@@ -220,6 +220,12 @@ def factor_of(index: Value) -> int:
             if known is not None:
                 return known
     return 1
+
+
+def bytes_of(op: Op, memory: Global) -> int:
+    """How many bytes of a module's memory an operation means that names it: of scratch its own part."""
+    own = op.attrs.get("count")
+    return own if isinstance(own, int) else memory.count * size_of(memory.element.bits)
 
 
 def size_of(bits: int) -> int:

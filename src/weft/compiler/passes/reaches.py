@@ -17,7 +17,7 @@ from weft.compiler.ir.terms import Terms, added, constant, difference, multiplie
 from weft.compiler.ir.types import I1, I64, IntType, PointerType
 from weft.compiler.passes.guard_bounds import parts_of
 from weft.compiler.passes.indices import is_positive
-from weft.compiler.passes.origins import VERBS, accessed, size_of
+from weft.compiler.passes.origins import VERBS, accessed, bytes_of, size_of
 from weft.compiler.passes.proofs import (
     Atom,
     Bound,
@@ -371,8 +371,7 @@ class Reaches:
             return Pointed({}, {}, number(op.int_attr("count") * size_of(op.type_attr("elem_type").bits)))
         if op.name == "llvm.mlir.addressof":
             found = self.memory[str(op.attrs["global_name"])]
-            size = number(found.count * size_of(found.element.bits))
-            return Pointed({}, {}, self._dynamic if found.external else size)
+            return Pointed({}, {}, self._dynamic if found.external else number(bytes_of(op, found)))
         if op.name == "gpu.dynamic_shared_memory":
             return Pointed({}, {}, self._dynamic)
         base = self._places.get(op.operands[0]) if op.operands else None
