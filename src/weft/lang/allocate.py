@@ -78,7 +78,7 @@ def shared_memory(
         else Global("shared", space, memory_type(dtype), _units(dtype, count), alignment)
     )
     made = _named(b, memory, dtype, count)
-    b.elaborator.take_shared_memory(what or f"{count} elements of {dtype} are", size, hint, notes)
+    b.elaborator.take_shared_memory(what or f"{count} elements of {dtype} are", size, hint, *notes)
     return made
 
 

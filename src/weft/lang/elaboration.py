@@ -108,7 +108,7 @@ class Elaborator(Protocol):
         ...
 
     def take_shared_memory(
-        self, what: str, size: int, hint: str | Sequence[str] = "", notes: Sequence[str] = (), /
+        self, what: str, size: int, hint: str | Sequence[str] = "", /, *notes: str
     ) -> None:
         """The code at hand takes ``size`` bytes of what a block shares."""
         ...
