@@ -61,7 +61,7 @@ def substituted(x: int) -> int:
 
 
 SBOX = bytes(map(substituted, range(256)))
-T0 = [times(s, 2) | s << 8 | s << 16 | times(s, 3) << 24 for s in SBOX]
+T0 = np.array([times(s, 2) | s << 8 | s << 16 | times(s, 3) << 24 for s in SBOX], np.uint32)
 
 
 @func

@@ -158,8 +158,10 @@ class Elaboration(Builder):
         """Whether the parameters of a function are made."""
         self.literals: list[object] = []
         """The marks of those among them that are given literals."""
-        self.learnt: bool = False
-        """Whether the pass took one of them for another type: then there is going to be another pass."""
+        self.learnt: int = 0
+        """How often the pass took one of them for another type: then there is going to be another pass."""
+        self.handed_on: int = 0
+        """How often by then, when one was last handed on as what it is, and nothing else was wrong."""
 
     def computed(self, what: str, source: DType, d: DType, *values: Value) -> None:
         """An operator, or a function of the library, was applied to all but the last of ``values``.

@@ -80,7 +80,7 @@ def note(mark: object, dtype: DType, have: DType) -> None:
     if mark not in b.stored:
         was = b.met.get(mark)
         b.met[mark] = now = dtype if was is None else promote(was, dtype) or was
-        b.learnt |= now is not have
+        b.learnt += now is not have
 
 
 def settle(mark: object, dtype: DType, have: DType) -> None:
@@ -88,7 +88,7 @@ def settle(mark: object, dtype: DType, have: DType) -> None:
     b = current()
     was = b.stored.get(mark)
     b.stored[mark] = now = dtype if was is None else promote(was, dtype) or was
-    b.learnt |= now is not have
+    b.learnt += now is not have
 
 
 def meet(x: Number, dtype: DType) -> None:
@@ -113,8 +113,15 @@ def meet(x: Number, dtype: DType) -> None:
 
 
 def became(x: Number, dtype: DType) -> bool:
-    """Whether ``x`` has met ``dtype`` alone: the next pass has it as one, and this one goes on."""
-    return x.weak is not None and current().met.get(x.weak) is dtype
+    """Whether all that this pass has learnt is that ``x``, and others so, are handed on as another type.
+
+    Then it goes on with that. A pass that has learnt more would meet what is wrong, and make other marks.
+    """
+    b = current()
+    if x.weak is None or b.met.get(x.weak) is not dtype or b.learnt > b.handed_on + 1:
+        return False
+    b.handed_on = b.learnt
+    return True
 
 
 def outgrow(mark: object, literal: int | float, have: DType) -> None:

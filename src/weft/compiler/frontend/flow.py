@@ -179,7 +179,7 @@ class Flow(Logic):
     def decided_late(self, place: object) -> NoReturn:
         """Give up this pass: what is written out at a place is left, or chosen, by what run time knows."""
         self.late_loops.add(place)
-        self.learnt = True
+        self.learnt += 1
         refuse("not-compile-time", "only run time knows how this loop goes on")
 
     def _counted(

@@ -390,7 +390,7 @@ class Merging(Objects):
             if max(depth, outer) <= rounds.depth and number not in rounds.seen.get(refs, ()):
                 known = self.left_by_rounds.setdefault((rounds.key, refs.key), {})
                 of = cast("State", state_of(base)).key
-                self.learnt |= of not in known
+                self.learnt += of not in known
                 with looking():
                     known[of] = spec_of(base)
                 self.give_up()

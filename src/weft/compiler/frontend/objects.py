@@ -119,7 +119,7 @@ class Objects(FunctionState):
 
     def _learn(self, known: set[Any], fact: object) -> NoReturn:
         """Give up this pass: the next one knows. If it was known, there is no use in another."""
-        self.learnt |= fact not in known
+        self.learnt += fact not in known
         known.add(fact)
         self.merges |= known is self.by_value
         self.give_up()

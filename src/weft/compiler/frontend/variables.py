@@ -288,7 +288,7 @@ class Var:
         else:
             blank = blank_of(value)
         if blank is not NO_BLANK and self.key not in b.optional:
-            b.optional[self.key], b.learnt = blank, True
+            b.optional[self.key], b.learnt = blank, b.learnt + 1
             refuse("type-change", f"`{self.name}` may be None")
 
     def enter_loop(self, assigned: bool) -> None:
@@ -383,7 +383,7 @@ class Var:
                 value.weak is not None or value.dtype.is_float == cls.dtype.is_float
             )  # of an Int it may not be
             taken |= exact and promote(value.dtype, cls.dtype) is cls.dtype and value.lanes in (1, cls.lanes)
-        if not (taken or weak.became(value, cls.dtype)):
+        if not taken:
             self._type_change(value, type(value).__name__)
         return cls(value)
 
