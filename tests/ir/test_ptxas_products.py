@@ -56,7 +56,7 @@ def _ready(kind: Any, result: Any, form: Form, ways: Ways, line: int, **given: A
     a, b, out = (
         ctx.create_tma_tile(whole(of), box, swizzle=TensorMapSwizzle.SWIZZLE_128B) for of, box in sides
     )
-    values: dict[str, Any] = {"a": a, "b": b, "out": out, "table": (), "parts": (), "epilogue": unchanged}
+    values: dict[str, Any] = {"a": a, "b": b, "out": (out,), "table": (), "parts": (), "epilogue": unchanged}
     values |= {"alpha": Float32(1), "terms": (), **given}
     known: dict[str, Any] = {"form": form, "ways": ways}
     specs = {
